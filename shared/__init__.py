@@ -1,0 +1,1 @@
+"""Winnow's own code for every function, shipped as one Lambda layer."""

@@ -1,0 +1,238 @@
+"""The values that the parts of Winnow pass to each other: immutable, free of I/O."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+type Vector = NDArray[np.float32]
+"""One embedding, shape (dimension,)."""
+
+type JsonObject = Mapping[str, Any]
+
+
+class Channel(StrEnum):
+    """One source of candidates."""
+
+    VECTOR = "vector"
+    TEXT = "text"
+    KEYWORD = "keyword"
+
+
+class SearchMethod(StrEnum):
+    """Which channels a query asks."""
+
+    SEMANTIC = "semantic_search"
+    FULL_TEXT = "full_text_search"
+    KEYWORD = "keyword_search"
+    HYBRID = "hybrid_search"
+
+
+class IndexingTechnique(StrEnum):
+    """Whether a dataset's chunks have vectors: economy ones have none."""
+
+    HIGH_QUALITY = "high_quality"
+    ECONOMY = "economy"
+
+
+class IndexingStatus(StrEnum):
+    """How far a document's newest version has come."""
+
+    WAITING = "waiting"
+    PARSING = "parsing"
+    SPLITTING = "splitting"
+    INDEXING = "indexing"
+    COMPLETED = "completed"
+    ERROR = "error"
+
+
+class Action(StrEnum):
+    """What a change asks the ingest function to do."""
+
+    PROCESS = "process"
+    INDEX = "index"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSpace:
+    """Vectors of one space can be compared; each space has an index of its own.
+
+    Attributes:
+        provider: bedrock, openai_compatible, local, given, or none (an economy dataset has no vectors).
+        model: the provider's name of the model; for `given`, the user's own name of the space.
+        dimension: the length of every vector; 0 where there are none.
+    """
+
+    provider: str
+    model: str
+    dimension: int
+
+    @property
+    def has_vectors(self) -> bool:
+        """Tells whether chunks of this space have a vector at all."""
+        return self.dimension > 0
+
+
+NO_VECTORS = EmbeddingSpace("none", "none", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunking:
+    """How documents are cut. Sizes in tokens of `functions.ingest.tokens`."""
+
+    strategy: str = "headings"
+    size: int = 400
+    overlap: int = 40
+    delimiter: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dataset:
+    """A knowledge base: documents that share an embedding space."""
+
+    id: str
+    tenant_id: str
+    name: str
+    description: str = ""
+    indexing_technique: IndexingTechnique = IndexingTechnique.HIGH_QUALITY
+    space: EmbeddingSpace
+    retrieval: JsonObject = field(default_factory=dict)
+    chunking: Chunking = field(default_factory=Chunking)
+    searchable_count: int = 0
+    hidden_count: int = 0
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Which document changed; never what it holds. On SQS and in the outbox."""
+
+    tenant_id: str
+    dataset_id: str
+    document_id: str
+    version: int
+    action: Action
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a chunk lies in its document's text: characters start (included) to end (excluded)."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A piece that the chunker cut: text == document[span.start:span.end]; the heading path is outside it."""
+
+    text: str
+    position: int
+    span: Span | None = None
+    heading: str = ""
+    page: int | None = None
+    vector: Vector | None = None
+
+    @property
+    def searchable_text(self) -> str:
+        """What is embedded and analysed: the heading path, then the text."""
+        return f"{self.heading}\n{self.text}" if self.heading else self.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexedChunk:
+    """One document of the search index.
+
+    Attributes:
+        words: the analysed text, tokens with single blanks between.
+        keywords: the distinct content words for the keyword channel.
+        vector: None in a space without vectors.
+        index_version: the external version of the write.
+    """
+
+    id: str
+    tenant_id: str
+    dataset_id: str
+    document_seq: int
+    words: str
+    keywords: Sequence[str]
+    vector: Vector | None
+    index_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class AllDocuments:
+    """No filter, or one that every document passes."""
+
+
+@dataclass(frozen=True, slots=True)
+class TheseDocuments:
+    """The documents that pass a filter, by their `seq`; never empty."""
+
+    seqs: BitMap
+
+
+@dataclass(frozen=True, slots=True)
+class NoDocuments:
+    """A filter that nothing passes: the dataset is not searched."""
+
+
+type Allowlist = AllDocuments | TheseDocuments | NoDocuments
+
+
+@dataclass(frozen=True, slots=True)
+class SearchScope:
+    """What one search of one embedding space may find.
+
+    Attributes:
+        datasets: (dataset id, its allowlist); at least one, none of them NoDocuments.
+        hidden: `seq`s of indexed documents that must not take a place; empty when there are none.
+    """
+
+    tenant_id: str
+    space: EmbeddingSpace
+    datasets: Sequence[tuple[str, AllDocuments | TheseDocuments]]
+    hidden: BitMap
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One answer of one channel.
+
+    Attributes:
+        score: the channel's own: a cosine (vector), BM25 (text), summed word weights (keyword); None if it gave none.
+        cosine: the true cosine with the query vector, where the channel's call brought it along.
+    """
+
+    chunk_id: str
+    score: float | None
+    cosine: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a candidate stands in one channel: rank (1-based) and the channel's raw score."""
+
+    rank: int
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One chunk that at least one channel found.
+
+    Attributes:
+        channels: its standing in each channel that found it.
+        cosine: V, None while unknown.
+    """
+
+    chunk_id: str
+    channels: Mapping[Channel, Standing]
+    cosine: float | None = None

@@ -1,0 +1,112 @@
+"""What the functions need from outside. Each port has one contract suite, which the real adapter and any fake pass."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from shared.model import Change, EmbeddingSpace, Hit, IndexedChunk, SearchScope, Vector
+
+
+class Embedder(Protocol):
+    """Turns text into vectors of one space. Failures raise `EmbedderFailed`."""
+
+    @property
+    def space(self) -> EmbeddingSpace:
+        """The space its vectors live in."""
+        ...
+
+    def embed_passages(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """Returns one unit-length float32 vector a text, in the order of the texts."""
+        ...
+
+    def embed_query(self, text: str, timeout: float) -> Vector:
+        """Returns the unit-length query vector within `timeout` seconds, or raises."""
+        ...
+
+
+class ChunkSearch(Protocol):
+    """Reads the search index. Each call ends within `timeout` seconds or raises `IndexUnavailable`.
+
+    Every method honours the scope before its cut, returns at most `depth` hits, best first, ties by chunk id.
+    """
+
+    def search_vector(
+        self, scope: SearchScope, vector: Vector, depth: int, timeout: float
+    ) -> Sequence[Hit]:
+        """Returns the nearest chunks; score and cosine are the true cosine."""
+        ...
+
+    def search_text(
+        self,
+        scope: SearchScope,
+        words: Sequence[str],
+        depth: int,
+        timeout: float,
+        vector: Vector | None = None,
+    ) -> Sequence[Hit]:
+        """Returns chunks that hold any of the words, in BM25 order; with `vector`, each hit's cosine too."""
+        ...
+
+    def search_keywords(
+        self, scope: SearchScope, keywords: Sequence[str], depth: int, timeout: float
+    ) -> Sequence[Hit]:
+        """Returns chunks that have at least one of the keywords, the rarest and most matches first."""
+        ...
+
+    def find_cosines(
+        self, scope: SearchScope, chunk_ids: Sequence[str], vector: Vector, timeout: float
+    ) -> dict[str, float]:
+        """Returns the true cosine of each of these chunks that the index still holds."""
+        ...
+
+    def pick_rarest(
+        self, space: EmbeddingSpace, words: Sequence[str], most: int, timeout: float
+    ) -> Sequence[str]:
+        """Returns at most `most` of the distinct words, the rarest in the index first, then alphabetically."""
+        ...
+
+
+class ChunkIndex(Protocol):
+    """Writes the search index. Every item of every answer is checked; what failed raises `IndexUnavailable`.
+
+    Writing a version that is there already, or deleting what is not there, is success.
+    """
+
+    def ensure(self, space: EmbeddingSpace) -> None:
+        """Makes the index of a space and its alias by our own mapping, if they are missing."""
+        ...
+
+    def upsert(self, space: EmbeddingSpace, chunks: Sequence[IndexedChunk]) -> None:
+        """Writes chunks, each under its own index_version as external version."""
+        ...
+
+    def delete(self, space: EmbeddingSpace, chunk_ids: Sequence[str], index_version: int) -> None:
+        """Deletes chunks under an external version. No ids: nothing is deleted."""
+        ...
+
+    def refresh(self, space: EmbeddingSpace) -> None:
+        """Makes what was written visible to searches."""
+        ...
+
+
+class ContentStore(Protocol):
+    """Keeps the raw bytes of each document version."""
+
+    def put(self, key: str, data: bytes, media_type: str) -> None:
+        """Stores the bytes under a key such as tenant/dataset/document/version, replacing what was there."""
+        ...
+
+    def get(self, key: str) -> bytes:
+        """Returns the bytes; raises `ContentMissing` where there are none."""
+        ...
+
+    def delete(self, key: str) -> None:
+        """Forgets the bytes; a key that holds nothing is fine."""
+        ...
+
+
+class ChangeQueue(Protocol):
+    """Tells the ingest function which documents changed. A lost message costs time, never data."""
+
+    def send(self, changes: Sequence[Change]) -> None:
+        """Sends the changes, in order, as schema-1 messages."""
+        ...

@@ -1,0 +1,48 @@
+"""Every setting, once: typed, frozen, read from WINNOW_* environment variables."""
+
+from functools import cache
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+DEFAULT_TENANT = "00000000-0000-0000-0000-000000000001"
+"""The tenant of the bootstrap key; `migrate` creates it."""
+
+
+class Settings(BaseSettings):
+    """The settings of every function; `docs/settings.md` explains each, a test holds template.yaml to them."""
+
+    model_config = SettingsConfigDict(env_prefix="WINNOW_", frozen=True, extra="ignore")
+
+    database_url: SecretStr
+    database_iam: bool = False
+    database_timeout_seconds: float = Field(default=5.0, gt=0)
+    opensearch_url: str
+    opensearch_auth: str = Field(default="none", pattern="^(none|sigv4)$")
+    opensearch_timeout_seconds: float = Field(default=10.0, gt=0)
+    index_prefix: str = Field(default="winnow", pattern="^[a-z][a-z0-9-]{0,40}$")
+    index_shards: int = Field(default=1, ge=1)
+    index_replicas: int = Field(default=0, ge=0)
+
+    bootstrap_key: SecretStr | None = Field(default=None, min_length=32)
+    bootstrap_key_secret: str | None = None
+    """ARN of the Secrets Manager secret that holds the bootstrap key."""
+
+    content_url: str
+    """s3://bucket/prefix or file:///folder."""
+    queue_url: str | None = None
+    """The SQS queue of changes; without one the local loop polls the outbox."""
+
+    retrieval_executors: int = Field(default=16, ge=2, le=64)
+    retrieval_depth: int = Field(default=100, ge=100, le=1000)
+    embedder_timeout_seconds: float = Field(default=10.0, gt=0)
+    openai_base_url: str | None = None
+    openai_api_key: SecretStr | None = None
+    document_max_bytes: int = Field(default=10_000_000, ge=1)
+    wait_seconds: float = Field(default=25.0, gt=0)
+
+
+@cache
+def read_settings() -> Settings:
+    """Returns the settings, read once a process."""
+    return Settings()
