@@ -1,0 +1,1 @@
+"""What is deployed: one package a Lambda function."""

@@ -1,7 +1,7 @@
 """Every error Winnow raises on purpose.
 
-One base class; the docstring of each class is its default message. What status and code a class becomes on the
-wire stands in one table, `shared.http.problems`.
+One base class; the docstring of each class is its default message. What status a class becomes on
+the wire stands in one table, `shared.http.problems`.
 """
 
 from dataclasses import dataclass
@@ -87,7 +87,8 @@ class DocumentRefused(WinnowError):
     """The document can't be used, and trying again won't help.
 
     Attributes:
-        code: one of no_text, encoding, too_large, unsupported, broken, embedding, metadata, sidecar, internal.
+        code: one of no_text, encoding, too_large, unsupported, broken, embedding, metadata,
+            sidecar, internal.
     """
 
     def __init__(self, code: str, reason: str) -> None:

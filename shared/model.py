@@ -64,7 +64,7 @@ class EmbeddingSpace:
     """Vectors of one space can be compared; each space has an index of its own.
 
     Attributes:
-        provider: bedrock, openai_compatible, local, given, or none (an economy dataset has no vectors).
+        provider: bedrock, openai_compatible, local, given, or none (an economy dataset's).
         model: the provider's name of the model; for `given`, the user's own name of the space.
         dimension: the length of every vector; 0 where there are none.
     """
@@ -110,6 +110,52 @@ class Dataset:
     updated_at: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A document as PostgreSQL holds it.
+
+    Attributes:
+        seq: its number in bitmaps.
+        version: the newest version that was sent.
+        live_version: the version that queries find; None while there is none.
+        index_version: the external version of its newest write to the search index.
+        content_key: where the content store keeps the raw bytes of `version`.
+        metadata: as it was sent.
+    """
+
+    id: str
+    seq: int
+    tenant_id: str
+    dataset_id: str
+    external_id: str | None
+    source: str | None
+    name: str
+    uploader: str
+    version: int
+    sequencer: str | None
+    live_version: int | None
+    index_version: int | None
+    content_key: str | None
+    media_type: str | None
+    content_hash: str | None
+    chunking: JsonObject | None
+    indexing_status: IndexingStatus
+    error_code: str | None
+    error: str | None
+    enabled: bool
+    archived: bool
+    metadata: JsonObject
+    created_at: datetime
+    updated_at: datetime
+    completed_at: datetime | None
+    deleted_at: datetime | None
+
+    @property
+    def is_visible(self) -> bool:
+        """Tells whether nothing hides it from queries."""
+        return self.enabled and not self.archived and self.deleted_at is None
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """Which document changed; never what it holds. On SQS and in the outbox."""
@@ -131,7 +177,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A piece that the chunker cut: text == document[span.start:span.end]; the heading path is outside it."""
+    """A piece that the chunker cut.
+
+    Its text is document[span.start:span.end]; the heading path is outside it.
+    """
 
     text: str
     position: int
@@ -207,7 +256,8 @@ class Hit:
     """One answer of one channel.
 
     Attributes:
-        score: the channel's own: a cosine (vector), BM25 (text), summed word weights (keyword); None if it gave none.
+        score: the channel's own: a cosine (vector), BM25 (text), summed word weights (keyword);
+            None if it gave none.
         cosine: the true cosine with the query vector, where the channel's call brought it along.
     """
 

@@ -1,4 +1,7 @@
-"""What the functions need from outside. Each port has one contract suite, which the real adapter and any fake pass."""
+"""What the functions need from outside.
+
+Each port has one contract suite, which the real adapter and any fake pass.
+"""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -26,7 +29,8 @@ class Embedder(Protocol):
 class ChunkSearch(Protocol):
     """Reads the search index. Each call ends within `timeout` seconds or raises `IndexUnavailable`.
 
-    Every method honours the scope before its cut, returns at most `depth` hits, best first, ties by chunk id.
+    Every method honours the scope before its cut and returns at most `depth` hits, best first, ties
+    by chunk id.
     """
 
     def search_vector(
@@ -43,13 +47,16 @@ class ChunkSearch(Protocol):
         timeout: float,
         vector: Vector | None = None,
     ) -> Sequence[Hit]:
-        """Returns chunks that hold any of the words, in BM25 order; with `vector`, each hit's cosine too."""
+        """Returns chunks that hold any of the words, in BM25 order.
+
+        With `vector`, each hit's cosine too.
+        """
         ...
 
     def search_keywords(
         self, scope: SearchScope, keywords: Sequence[str], depth: int, timeout: float
     ) -> Sequence[Hit]:
-        """Returns chunks that have at least one of the keywords, the rarest and most matches first."""
+        """Returns chunks that have any of the keywords, the rarest and most matches first."""
         ...
 
     def find_cosines(
@@ -61,12 +68,12 @@ class ChunkSearch(Protocol):
     def pick_rarest(
         self, space: EmbeddingSpace, words: Sequence[str], most: int, timeout: float
     ) -> Sequence[str]:
-        """Returns at most `most` of the distinct words, the rarest in the index first, then alphabetically."""
+        """Returns at most `most` of the distinct words: the rarest first, then by alphabet."""
         ...
 
 
 class ChunkIndex(Protocol):
-    """Writes the search index. Every item of every answer is checked; what failed raises `IndexUnavailable`.
+    """Writes the search index. Every item of every answer is checked; failures raise.
 
     Writing a version that is there already, or deleting what is not there, is success.
     """
@@ -92,7 +99,7 @@ class ContentStore(Protocol):
     """Keeps the raw bytes of each document version."""
 
     def put(self, key: str, data: bytes, media_type: str) -> None:
-        """Stores the bytes under a key such as tenant/dataset/document/version, replacing what was there."""
+        """Stores the bytes under a key such as tenant/dataset/document/hash."""
         ...
 
     def get(self, key: str) -> bytes:
@@ -101,6 +108,18 @@ class ContentStore(Protocol):
 
     def delete(self, key: str) -> None:
         """Forgets the bytes; a key that holds nothing is fine."""
+        ...
+
+
+class ObjectReader(Protocol):
+    """Reads what users put into buckets, of which events tell."""
+
+    def size(self, bucket: str, key: str) -> int | None:
+        """Returns an object's size in bytes; None where there is no such object."""
+        ...
+
+    def read(self, bucket: str, key: str) -> bytes | None:
+        """Returns an object's bytes; None where there is no such object."""
         ...
 
 

@@ -10,7 +10,7 @@ DEFAULT_TENANT = "00000000-0000-0000-0000-000000000001"
 
 
 class Settings(BaseSettings):
-    """The settings of every function; `docs/settings.md` explains each, a test holds template.yaml to them."""
+    """The settings of every function; a test holds template.yaml to them."""
 
     model_config = SettingsConfigDict(env_prefix="WINNOW_", frozen=True, extra="ignore")
 

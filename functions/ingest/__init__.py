@@ -1,0 +1,1 @@
+"""SQS → documents: parse, cut, embed, persist, index, flip."""

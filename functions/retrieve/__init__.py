@@ -1,0 +1,1 @@
+"""One query: prefilter, search, load, fuse, hydrate, respond."""

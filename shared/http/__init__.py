@@ -1,0 +1,1 @@
+"""What every HTTP function shares: the edge checks, who calls, and errors as problems."""

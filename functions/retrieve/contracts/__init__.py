@@ -1,0 +1,1 @@
+"""One module a wire contract: its body becomes a Query, a Result its answer."""

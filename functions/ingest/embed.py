@@ -1,0 +1,35 @@
+"""Passages → vectors: only for chunks that are new, and only where the sender brought none."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from shared.models.vectors import as_vector
+
+from shared.errors import DocumentRefused
+from shared.model import EmbeddingSpace, Passage, Vector
+from shared.ports import Embedder
+
+
+def embed(
+    space: EmbeddingSpace, passages: Sequence[Passage], embedder: Embedder | None
+) -> list[Vector | None]:
+    """Returns one vector a passage, in their order; None for all in a space without vectors.
+
+    Raises:
+        DocumentRefused: a chunk brings no vector to a space that has no embedder.
+        EmbedderFailed: the model does not answer as it should.
+    """
+    if not space.has_vectors:
+        return [None] * len(passages)
+    missing = [n for n, passage in enumerate(passages) if passage.vector is None]
+    vectors: list[Vector | None] = [passage.vector for passage in passages]
+    if not missing:
+        return vectors
+    if embedder is None:
+        raise DocumentRefused(
+            "embedding", f"chunk {missing[0]} brings no vector, and this dataset embeds none itself"
+        )
+    made = embedder.embed_passages([passages[n].searchable_text for n in missing])
+    for n, vector in zip(missing, made, strict=True):
+        vectors[n] = as_vector(np.asarray(vector), space.dimension)
+    return vectors

@@ -1,0 +1,88 @@
+"""What an SQS record can ask for: a change of ours, or what S3 says of an object. Pure."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote_plus
+
+from shared.queue.messages import parse_change
+
+from shared.errors import ChangeMalformed
+from shared.model import Change
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectChange:
+    """An object was created or removed.
+
+    Attributes:
+        sequencer: orders the changes of one key; None where the event has none.
+        size: in bytes, where the event says it.
+    """
+
+    bucket: str
+    key: str
+    removed: bool
+    sequencer: str | None
+    size: int | None
+
+
+def parse_record(body: str) -> list[Change | ObjectChange]:
+    """Returns what one message body asks for; an S3 test event asks for nothing.
+
+    Raises:
+        ChangeMalformed: the body is not JSON, or no event that is known here.
+    """
+    try:
+        message = json.loads(body)
+    except ValueError as error:
+        raise ChangeMalformed("the message is not JSON") from error
+    if not isinstance(message, dict):
+        raise ChangeMalformed("the message is not an object")
+    if message.get("Event") == "s3:TestEvent":
+        return []
+    if "Records" in message:
+        return _parse_notification(message["Records"])
+    if message.get("source") == "aws.s3":
+        return [_parse_eventbridge(message)]
+    return [parse_change(message)]
+
+
+def _parse_notification(records: Any) -> list[Change | ObjectChange]:
+    try:
+        return [_parse_notified(record) for record in records]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ChangeMalformed("the S3 notification lacks a part it must have") from error
+
+
+def _parse_notified(record: Mapping[str, Any]) -> ObjectChange:
+    name = record["eventName"]
+    subject = record["s3"]["object"]
+    if not name.startswith(("ObjectCreated:", "ObjectRemoved:")):
+        raise ChangeMalformed(f"S3 events of the kind {name!r} are not for this queue")
+    return ObjectChange(
+        bucket=record["s3"]["bucket"]["name"],
+        key=unquote_plus(subject["key"]),  # notifications percent-encode keys, EventBridge does not
+        removed=name.startswith("ObjectRemoved:"),
+        sequencer=subject.get("sequencer"),
+        size=subject.get("size"),
+    )
+
+
+def _parse_eventbridge(message: Mapping[str, Any]) -> ObjectChange:
+    kind = message.get("detail-type")
+    if kind not in {"Object Created", "Object Deleted"}:
+        raise ChangeMalformed(f"S3 events of the kind {kind!r} are not for this queue")
+    try:
+        detail = message["detail"]
+        subject = detail["object"]
+        return ObjectChange(
+            bucket=detail["bucket"]["name"],
+            key=subject["key"],
+            removed=kind == "Object Deleted",
+            sequencer=subject.get("sequencer"),
+            size=subject.get("size"),
+        )
+    except (KeyError, TypeError) as error:
+        raise ChangeMalformed("the S3 event lacks a part it must have") from error

@@ -1,0 +1,59 @@
+"""Lambda entry and composition root of ingest: SQS records in, failed ones back alone."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from aws_lambda_powertools.utilities.batch import (
+    BatchProcessor,
+    EventType,
+    process_partial_response,
+)
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+from aws_lambda_powertools.utilities.typing import LambdaContext
+from shared.clients import connect_content, connect_database, connect_index, find_embedder
+from shared.content.objects import S3Objects
+
+from functions.ingest.events import ObjectChange, parse_record
+from functions.ingest.parts import Parts
+from functions.ingest.pipeline import ingest
+from functions.ingest.sources import take_object
+from shared.settings import read_settings
+from shared.telemetry import logger
+
+# A batch in which every record is poison is handled, not an error of the function.
+processor = BatchProcessor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
+
+
+def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> Mapping[str, Any]:
+    """Ingests each record; those that failed come back in batchItemFailures."""
+    return process_partial_response(
+        event=dict(event), record_handler=_take, processor=processor, context=context
+    )
+
+
+@cache
+def build_parts() -> Parts:
+    """Builds the clients once a process, at the first event."""
+    settings = read_settings()
+    return Parts(
+        engine=connect_database(settings),
+        index=connect_index(settings),
+        content=connect_content(settings),
+        embedder_for=lambda space: find_embedder(space, settings),
+        objects=S3Objects(),
+        max_bytes=settings.document_max_bytes,
+    )
+
+
+def _take(record: SQSRecord) -> None:
+    parts = build_parts()
+    for asked in parse_record(record.body):
+        change = asked
+        if isinstance(asked, ObjectChange):
+            taken = take_object(asked, parts.engine, parts.objects, parts.content, parts.max_bytes)
+            if taken is None:
+                continue
+            change = taken
+        logger.append_keys(document_id=change.document_id, version=change.version)
+        ingest(change, parts)

@@ -1,0 +1,76 @@
+"""Chunks, memberships, the write's index_version and the outbox row: one transaction."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from shared.fusion.keywords import dify_keywords, format_keywords
+from sqlalchemy import Engine, select
+
+from functions.ingest.cut import name_chunks
+from shared.model import Action, Change, Dataset, Document, IndexingStatus, Passage, Vector
+from shared.postgres import outbox
+from shared.postgres.chunks import Membership, StoredChunk, list_stored_ids, persist_chunks
+from shared.postgres.documents import lock_version, write_locked
+from shared.postgres.engine import read, transaction
+from shared.postgres.tables import index_versions
+
+
+def find_new(engine: Engine, document: Document, passages: Sequence[Passage]) -> list[Passage]:
+    """Returns the passages that PostgreSQL does not hold as chunks of this document yet."""
+    with read(engine) as connection:
+        stored = list_stored_ids(connection, document.id)
+    ids = name_chunks(document, passages)
+    return [passage for passage, id_ in zip(passages, ids, strict=True) if id_ not in stored]
+
+
+def persist(
+    engine: Engine,
+    change: Change,
+    dataset: Dataset,
+    document: Document,
+    passages: Sequence[Passage],
+    new: Sequence[tuple[Passage, Vector | None]],
+) -> Document | None:
+    """Makes the passages the content of the document's version.
+
+    Returns:
+        The document with its new index_version; None where a newer change won in the meantime.
+    """
+    ids = dict(zip((p.position for p in passages), name_chunks(document, passages), strict=True))
+    stored = [_chunk(ids[passage.position], passage, vector) for passage, vector in new]
+    members = [_member(ids[passage.position], passage) for passage in passages]
+    with transaction(engine) as connection:
+        locked = lock_version(connection, document)
+        if locked is None or locked.deleted_at is not None:
+            return None
+        held = list_stored_ids(connection, document.id)
+        persist_chunks(connection, locked, [c for c in stored if c.id not in held], members)
+        outbox.advance(connection, change, Action.INDEX)
+        version = connection.execute(select(index_versions.next_value())).scalar_one()
+        values = {
+            "index_version": version,
+            "indexing_status": IndexingStatus.INDEXING,
+            "chunking": asdict(dataset.chunking),
+        }
+        return write_locked(connection, locked, values)
+
+
+def _chunk(id_: str, passage: Passage, vector: Vector | None) -> StoredChunk:
+    return StoredChunk(
+        id=id_,
+        text=passage.text,
+        heading=passage.heading,
+        keywords=format_keywords(dify_keywords(passage.searchable_text)),
+        vector=vector,
+    )
+
+
+def _member(id_: str, passage: Passage) -> Membership:
+    span = passage.span
+    return Membership(
+        id_,
+        passage.position,
+        passage.page,
+        span.start if span else None,
+        span.end if span else None,
+    )

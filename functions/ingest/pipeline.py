@@ -1,0 +1,97 @@
+"""One change, idempotent, in any order, any number of times: the order of the steps stands here.
+
+take → parse and cut → embed → persist → index → flip → finish. PostgreSQL decides what wins.
+A crash anywhere leaves the outbox row; the next delivery goes on from the step that was reached.
+"""
+
+from datetime import timedelta
+
+from functions.ingest.cut import cut
+from functions.ingest.embed import embed
+from functions.ingest.parts import Parts
+from functions.ingest.persist import find_new, persist
+from functions.ingest.publish import publish, remove
+from shared.errors import ContentMissing, DocumentRefused, Unavailable
+from shared.model import Action, Change, Dataset, Document, IndexingStatus
+from shared.postgres import outbox
+from shared.postgres.datasets import get_dataset
+from shared.postgres.documents import fail_document, find_document, set_progress
+from shared.postgres.engine import read, transaction
+
+LEASE = timedelta(minutes=5)
+"""How long a worker may be at one document before another may take it: a Lambda's time limit."""
+
+MOST_ATTEMPTS = 8
+
+
+def ingest(change: Change, parts: Parts) -> None:
+    """Does the work that a document has waiting, if any.
+
+    Raises:
+        DocumentRefused: the document can't be used; its reason stands on it.
+        Unavailable: a part does not answer; the work waits for the next delivery.
+    """
+    with transaction(parts.engine) as connection:
+        taken = outbox.take(connection, change.tenant_id, change.document_id, LEASE)
+        document = find_document(connection, change.tenant_id, change.document_id)
+        if document is None:
+            return
+        dataset = get_dataset(connection, change.tenant_id, document.dataset_id)
+    if taken is None:
+        _repeat_refusal(change, document)
+        return
+    work, attempts = taken
+    try:
+        _work(work, attempts, dataset, document, parts)
+    except DocumentRefused as refusal:
+        with transaction(parts.engine) as connection:
+            fail_document(connection, document, refusal.code, str(refusal))
+            outbox.finish(connection, work)
+        raise
+    except Unavailable as error:
+        with transaction(parts.engine) as connection:
+            delay = timedelta(seconds=min(2**attempts, 60))
+            outbox.release(connection, work, str(error), delay)
+        raise
+    with transaction(parts.engine) as connection:
+        outbox.finish(connection, work)
+
+
+def _work(work: Change, attempts: int, dataset: Dataset, document: Document, parts: Parts) -> None:
+    if attempts > MOST_ATTEMPTS:
+        raise DocumentRefused("internal", f"given up after {MOST_ATTEMPTS} attempts")
+    if work.action is Action.DELETE:
+        remove(parts.engine, parts.index, parts.content, dataset, document)
+        return
+    if work.action is Action.PROCESS:
+        stored = _process(work, dataset, document, parts)
+        if stored is None:
+            return
+        document = stored
+    publish(parts.engine, parts.index, dataset, document)
+
+
+def _process(work: Change, dataset: Dataset, document: Document, parts: Parts) -> Document | None:
+    _show(parts, document, IndexingStatus.PARSING)
+    try:
+        data = parts.content.get(document.content_key or "")
+    except ContentMissing as error:
+        raise DocumentRefused("internal", "its content is not in the content store") from error
+    passages = cut(document, dataset, data)
+    _show(parts, document, IndexingStatus.SPLITTING)
+    new = find_new(parts.engine, document, passages)
+    vectors = embed(dataset.space, new, parts.embedder_for(dataset.space) if new else None)
+    pairs = list(zip(new, vectors, strict=True))
+    return persist(parts.engine, work, dataset, document, passages, pairs)
+
+
+def _show(parts: Parts, document: Document, status: IndexingStatus) -> None:
+    with read(parts.engine) as connection:
+        set_progress(connection, document, status)
+
+
+def _repeat_refusal(change: Change, document: Document) -> None:
+    # A redelivered message of a refused document fails again: so it ends in the dead-letter queue.
+    refused = document.indexing_status is IndexingStatus.ERROR
+    if refused and document.version == change.version:
+        raise DocumentRefused(document.error_code or "internal", document.error or "")

@@ -1,0 +1,107 @@
+"""Index, flip, and take away what left: PostgreSQL decided already, OpenSearch follows."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from shared.analysis.analyzer import analyze, keywords
+from sqlalchemy import Engine
+
+from shared.model import Dataset, Document, IndexedChunk, IndexingStatus
+from shared.ports import ChunkIndex, ContentStore
+from shared.postgres.chunks import (
+    StoredChunk,
+    delete_chunks,
+    list_all_ids,
+    list_unindexed,
+    mark_indexed,
+    purge_superseded,
+    supersede,
+)
+from shared.postgres.documents import find_document, lock_version, write_locked
+from shared.postgres.engine import read, transaction
+
+SUPERSEDED_STAY = timedelta(minutes=5)
+"""How long PostgreSQL keeps a chunk after its time, for queries in flight."""
+
+
+def publish(engine: Engine, index: ChunkIndex, dataset: Dataset, document: Document) -> None:
+    """Makes the newest content of a document the one that queries find.
+
+    Each step can be repeated; a writer that is not the newest any more stops.
+    """
+    with read(engine) as connection:
+        waiting = list_unindexed(connection, document)
+    if waiting and not _is_newest(engine, document):
+        return
+    version = document.index_version
+    if version is None:
+        raise ValueError("a document is persisted before it is published")
+    index.ensure(dataset.space)
+    index.upsert(dataset.space, [_indexed(document, chunk, version) for chunk in waiting])
+    index.refresh(dataset.space)
+    left = _flip(engine, document, [chunk.id for chunk in waiting])
+    if left is None:
+        return
+    index.delete(dataset.space, left, version)
+    with transaction(engine) as connection:
+        mark_indexed(connection, left, None)
+        purge_superseded(connection, document.id, SUPERSEDED_STAY)
+
+
+def remove(
+    engine: Engine, index: ChunkIndex, content: ContentStore, dataset: Dataset, document: Document
+) -> None:
+    """Takes a deleted document out of the index, then forgets its chunks; the tombstone stays."""
+    with read(engine) as connection:
+        ids = list_all_ids(connection, document.id)
+    if ids:
+        index.ensure(dataset.space)
+        index.delete(dataset.space, ids, document.index_version or 0)
+        index.refresh(dataset.space)
+    with transaction(engine) as connection:
+        locked = lock_version(connection, document)
+        if locked is None:
+            return
+        delete_chunks(connection, document.id)
+        write_locked(
+            connection,
+            locked,
+            {"live_version": None, "content_key": None, "content_hash": None},
+        )
+    if document.content_key is not None:
+        content.delete(document.content_key)
+
+
+def _is_newest(engine: Engine, document: Document) -> bool:
+    with read(engine) as connection:
+        now = find_document(connection, document.tenant_id, document.id)
+    return now is not None and now.index_version == document.index_version
+
+
+def _flip(engine: Engine, document: Document, written: Sequence[str]) -> Sequence[str] | None:
+    with transaction(engine) as connection:
+        locked = lock_version(connection, document)
+        if locked is None or locked.deleted_at is not None:
+            return None
+        mark_indexed(connection, written, document.index_version)
+        values = {
+            "live_version": document.version,
+            "indexing_status": IndexingStatus.COMPLETED,
+            "completed_at": datetime.now(UTC),
+        }
+        write_locked(connection, locked, values)
+        return supersede(connection, document)
+
+
+def _indexed(document: Document, chunk: StoredChunk, index_version: int) -> IndexedChunk:
+    text = f"{chunk.heading}\n{chunk.text}" if chunk.heading else chunk.text
+    return IndexedChunk(
+        id=chunk.id,
+        tenant_id=document.tenant_id,
+        dataset_id=document.dataset_id,
+        document_seq=document.seq,
+        words=" ".join(analyze(text)),
+        keywords=keywords(text),
+        vector=chunk.vector,
+        index_version=index_version,
+    )

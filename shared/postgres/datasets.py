@@ -1,0 +1,124 @@
+"""Datasets: the rows behind knowledge bases. Every statement is bound to the tenant."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from shared.errors import Conflict, NotFound
+from shared.model import Chunking, Dataset, EmbeddingSpace, IndexingTechnique, JsonObject
+from shared.postgres.tables import datasets
+
+
+def create_dataset(
+    connection: Connection,
+    *,
+    tenant_id: str,
+    name: str,
+    description: str,
+    indexing_technique: IndexingTechnique,
+    space: EmbeddingSpace,
+    retrieval: JsonObject,
+    chunking: Chunking,
+) -> Dataset:
+    """Makes a dataset; raises `Conflict` where the tenant has one of that name."""
+    statement = (
+        insert(datasets)
+        .values(
+            id=str(uuid4()),
+            tenant_id=tenant_id,
+            name=name,
+            description=description,
+            indexing_technique=indexing_technique,
+            embedding_provider=space.provider,
+            embedding_model=space.model,
+            embedding_dimension=space.dimension,
+            retrieval=dict(retrieval),
+            chunking=asdict(chunking),
+        )
+        .returning(datasets)
+    )
+    try:
+        row = connection.execute(statement).one()
+    except IntegrityError as error:
+        raise Conflict(f"a dataset named {name!r} exists already") from error
+    return _dataset(row)
+
+
+def get_dataset(connection: Connection, tenant_id: str, dataset_id: str) -> Dataset:
+    """Returns one dataset; raises `NotFound` where the tenant has none of that id."""
+    return get_datasets(connection, tenant_id, [dataset_id])[0]
+
+
+def get_datasets(
+    connection: Connection, tenant_id: str, dataset_ids: Sequence[str]
+) -> list[Dataset]:
+    """Returns datasets in the order of their ids; raises `NotFound` naming the first unknown id."""
+    rows = connection.execute(
+        select(datasets).where(datasets.c.tenant_id == tenant_id, datasets.c.id.in_(dataset_ids))
+    )
+    found = {row.id: _dataset(row) for row in rows}
+    for dataset_id in dataset_ids:
+        if dataset_id not in found:
+            raise NotFound(f"there is no dataset {dataset_id!r}")
+    return [found[dataset_id] for dataset_id in dataset_ids]
+
+
+def find_dataset(connection: Connection, dataset_id: str) -> Dataset | None:
+    """Returns the dataset of an id that a source of ours named, whatever its tenant."""
+    row = connection.execute(select(datasets).where(datasets.c.id == dataset_id)).one_or_none()
+    return None if row is None else _dataset(row)
+
+
+def list_datasets(connection: Connection, tenant_id: str) -> list[Dataset]:
+    """Returns all datasets of a tenant, by name."""
+    rows = connection.execute(
+        select(datasets).where(datasets.c.tenant_id == tenant_id).order_by(datasets.c.name)
+    )
+    return [_dataset(row) for row in rows]
+
+
+def change_dataset(
+    connection: Connection, tenant_id: str, dataset_id: str, values: dict[str, Any]
+) -> Dataset:
+    """Sets columns of one dataset; raises `NotFound` or, for a name that is taken, `Conflict`."""
+    statement = (
+        update(datasets)
+        .where(datasets.c.tenant_id == tenant_id, datasets.c.id == dataset_id)
+        .values(values)
+        .returning(datasets)
+    )
+    try:
+        row = connection.execute(statement).one_or_none()
+    except IntegrityError as error:
+        raise Conflict(f"a dataset named {values.get('name')!r} exists already") from error
+    if row is None:
+        raise NotFound(f"there is no dataset {dataset_id!r}")
+    return _dataset(row)
+
+
+def delete_dataset(connection: Connection, tenant_id: str, dataset_id: str) -> None:
+    """Removes a dataset that holds no document any more."""
+    connection.execute(
+        delete(datasets).where(datasets.c.tenant_id == tenant_id, datasets.c.id == dataset_id)
+    )
+
+
+def _dataset(row: Row[Any]) -> Dataset:
+    return Dataset(
+        id=row.id,
+        tenant_id=row.tenant_id,
+        name=row.name,
+        description=row.description,
+        indexing_technique=IndexingTechnique(row.indexing_technique),
+        space=EmbeddingSpace(row.embedding_provider, row.embedding_model, row.embedding_dimension),
+        retrieval=row.retrieval,
+        chunking=Chunking(**row.chunking),
+        searchable_count=row.searchable_count,
+        hidden_count=row.hidden_count,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )

@@ -1,0 +1,365 @@
+"""Documents: what was sent, in which version, and who may see it.
+
+Every write goes through `_write`, which keeps `filter_values` and the dataset's counts in step.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, select, tuple_, update
+from sqlalchemy.dialects.postgresql import insert
+
+from shared.errors import NotFound, StaleVersion
+from shared.metadata.filter_values import Builtins, filter_values
+from shared.model import Action, Change, Document, IndexingStatus, JsonObject
+from shared.postgres import outbox
+from shared.postgres.tables import datasets, documents, index_versions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentWrite:
+    """What a user or a source sends of a document; its bytes are in the content store already.
+
+    Attributes:
+        version: the sender's own number; None = the next one.
+        sequencer: S3's sequencer, hexadecimal, compared right-padded; None where there is none.
+    """
+
+    id: str
+    tenant_id: str
+    dataset_id: str
+    external_id: str | None
+    source: str | None
+    name: str
+    uploader: str
+    metadata: JsonObject
+    content_key: str
+    content_hash: str
+    media_type: str
+    version: int | None = None
+    sequencer: str | None = None
+
+
+class Effect(Enum):
+    """What a write does to a document that exists."""
+
+    NOTHING = "nothing"
+    METADATA = "metadata"
+    CONTENT = "content"
+
+
+def judge_write(current: Document, write: DocumentWrite) -> Effect:
+    """Tells what a write does to the document it meets; raises `StaleVersion` for an older one.
+
+    The same content again has no effect; with other metadata or another name it needs no indexing.
+    A deleted document takes only a newer version, and then all of it.
+    """
+    same_content = current.content_hash == write.content_hash and current.deleted_at is None
+    same_words = current.metadata == write.metadata and current.name == write.name
+    same_words = same_words and current.source == write.source
+    if write.version is not None and write.version <= current.version:
+        if write.version == current.version and same_content and same_words:
+            return Effect.NOTHING
+        raise StaleVersion(
+            f"version {write.version} was sent, but the document has version {current.version}"
+            + (" with other content" if write.version == current.version else "")
+        )
+    if write.sequencer is not None and current.sequencer is not None:
+        width = max(len(write.sequencer), len(current.sequencer))
+        sent, held = write.sequencer.ljust(width, "0"), current.sequencer.ljust(width, "0")
+        if sent.upper() <= held.upper():
+            return Effect.NOTHING
+    if not same_content or current.indexing_status == IndexingStatus.ERROR:
+        return Effect.CONTENT
+    if same_words and write.version is None:
+        return Effect.NOTHING
+    indexed = current.live_version == current.version
+    return Effect.METADATA if indexed else Effect.CONTENT
+
+
+def save_document(connection: Connection, write: DocumentWrite) -> tuple[Document, Change | None]:
+    """Stores a write and, where the content has to be indexed, its outbox row.
+
+    Returns:
+        The document, and the change to send; None where there is nothing left to do.
+
+    Raises:
+        StaleVersion: the document has that version or a newer one.
+    """
+    current = _lock(connection, write.tenant_id, write.id) or _insert(connection, write)
+    effect = Effect.CONTENT if current.version == 0 else judge_write(current, write)
+    if effect is Effect.NOTHING:
+        return current, None
+    version = write.version if write.version is not None else current.version + 1
+    values: dict[str, Any] = {
+        "name": write.name,
+        "source": write.source,
+        "doc_metadata": dict(write.metadata),
+        "version": version,
+        "sequencer": write.sequencer or current.sequencer,
+    }
+    if effect is Effect.METADATA:
+        return _write(connection, current, values | {"live_version": version}), None
+    values |= {
+        "uploader": write.uploader,
+        "content_key": write.content_key,
+        "content_hash": write.content_hash,
+        "media_type": write.media_type,
+        "indexing_status": IndexingStatus.WAITING,
+        "error_code": None,
+        "error": None,
+    }
+    if current.deleted_at is not None:
+        values |= {"deleted_at": None, "enabled": True, "archived": False, "live_version": None}
+    document = _write(connection, current, values)
+    change = _change(document, Action.PROCESS)
+    outbox.put(connection, change)
+    return document, change
+
+
+def change_document(
+    connection: Connection, tenant_id: str, document_id: str, values: Mapping[str, Any]
+) -> Document:
+    """Sets what PostgreSQL alone decides: name, doc_metadata, enabled, archived.
+
+    Holds at once for the next query. Raises `NotFound`.
+    """
+    current = _lock(connection, tenant_id, document_id)
+    if current is None or current.deleted_at is not None:
+        raise NotFound(f"there is no document {document_id!r}")
+    return _write(connection, current, values)
+
+
+def retry_document(
+    connection: Connection, tenant_id: str, document_id: str
+) -> tuple[Document, Change]:
+    """Makes the newest version of a document be processed once more; raises `NotFound`."""
+    current = _lock(connection, tenant_id, document_id)
+    if current is None or current.deleted_at is not None:
+        raise NotFound(f"there is no document {document_id!r}")
+    values = {"indexing_status": IndexingStatus.WAITING, "error_code": None, "error": None}
+    document = _write(connection, current, values)
+    change = _change(document, Action.PROCESS)
+    outbox.put(connection, change)
+    return document, change
+
+
+def delete_document(
+    connection: Connection,
+    tenant_id: str,
+    document_id: str,
+    version: int | None = None,
+    sequencer: str | None = None,
+) -> tuple[Document, Change | None]:
+    """Leaves a tombstone and the outbox row that takes the chunks away; raises `NotFound`.
+
+    Deleting again is fine and does nothing.
+    """
+    current = _lock(connection, tenant_id, document_id)
+    if current is None:
+        raise NotFound(f"there is no document {document_id!r}")
+    if current.deleted_at is not None:
+        return current, None
+    if version is not None and version <= current.version:
+        raise StaleVersion(f"the document has version {current.version} already")
+    values = {
+        "deleted_at": datetime.now(UTC),
+        "version": version if version is not None else current.version + 1,
+        "sequencer": sequencer or current.sequencer,
+        "index_version": connection.execute(select(index_versions.next_value())).scalar_one(),
+    }
+    document = _write(connection, current, values)
+    change = _change(document, Action.DELETE)
+    outbox.put(connection, change)
+    return document, change
+
+
+def get_document(connection: Connection, tenant_id: str, document_id: str) -> Document:
+    """Returns a document that is not deleted; raises `NotFound`."""
+    document = find_document(connection, tenant_id, document_id)
+    if document is None or document.deleted_at is not None:
+        raise NotFound(f"there is no document {document_id!r}")
+    return document
+
+
+def find_document(connection: Connection, tenant_id: str, document_id: str) -> Document | None:
+    """Returns a document, deleted ones too; None where the tenant never had it."""
+    row = connection.execute(
+        select(documents).where(documents.c.id == document_id, documents.c.tenant_id == tenant_id)
+    ).one_or_none()
+    return None if row is None else _document(row)
+
+
+def list_documents(
+    connection: Connection,
+    tenant_id: str,
+    dataset_id: str,
+    *,
+    status: IndexingStatus | None,
+    after: tuple[datetime, str] | None,
+    limit: int,
+) -> list[Document]:
+    """Returns documents that are not deleted, by (created_at, id), those after a place."""
+    place = tuple_(documents.c.created_at, documents.c.id)
+    statement = (
+        select(documents)
+        .where(
+            documents.c.tenant_id == tenant_id,
+            documents.c.dataset_id == dataset_id,
+            documents.c.deleted_at.is_(None),
+        )
+        .order_by(documents.c.created_at, documents.c.id)
+        .limit(limit)
+    )
+    if status is not None:
+        statement = statement.where(documents.c.indexing_status == status)
+    if after is not None:
+        statement = statement.where(place > after)
+    return [_document(row) for row in connection.execute(statement)]
+
+
+def list_document_ids(connection: Connection, tenant_id: str, dataset_id: str) -> Sequence[str]:
+    """Returns the ids of a dataset's documents that are not gone from the index yet."""
+    return connection.scalars(
+        select(documents.c.id).where(
+            documents.c.tenant_id == tenant_id,
+            documents.c.dataset_id == dataset_id,
+            documents.c.deleted_at.is_(None),
+        )
+    ).all()
+
+
+def set_progress(connection: Connection, document: Document, status: IndexingStatus) -> None:
+    """Shows how far the processing of this version has come; a newer version's status stays."""
+    connection.execute(
+        update(documents)
+        .where(documents.c.id == document.id, documents.c.version == document.version)
+        .values(indexing_status=status)
+    )
+
+
+def fail_document(connection: Connection, document: Document, code: str, reason: str) -> None:
+    """Puts the reason on the document, if this version still is the newest."""
+    current = _lock(connection, document.tenant_id, document.id)
+    if current is not None and current.version == document.version:
+        failed = {"indexing_status": IndexingStatus.ERROR, "error_code": code, "error": reason}
+        write_locked(connection, current, failed)
+
+
+def lock_version(connection: Connection, document: Document) -> Document | None:
+    """Locks a document's row and returns it, if this version and write are still its newest."""
+    current = _lock(connection, document.tenant_id, document.id)
+    if current is None or (current.version, current.index_version) != (
+        document.version,
+        document.index_version,
+    ):
+        return None
+    return current
+
+
+def write_locked(connection: Connection, locked: Document, values: Mapping[str, Any]) -> Document:
+    """Sets columns of a locked row on the system's own account: last_update_date stays."""
+    return _write(connection, locked, values, locked.updated_at)
+
+
+def _lock(connection: Connection, tenant_id: str, document_id: str) -> Document | None:
+    row = connection.execute(
+        select(documents)
+        .where(documents.c.id == document_id, documents.c.tenant_id == tenant_id)
+        .with_for_update()
+    ).one_or_none()
+    return None if row is None else _document(row)
+
+
+def _insert(connection: Connection, write: DocumentWrite) -> Document:
+    # Version 0 stands for "nothing was sent yet"; the caller's transaction replaces it.
+    connection.execute(
+        insert(documents)
+        .values(
+            id=write.id,
+            tenant_id=write.tenant_id,
+            dataset_id=write.dataset_id,
+            external_id=write.external_id,
+            name=write.name,
+            uploader=write.uploader,
+            version=0,
+            indexing_status=IndexingStatus.WAITING,
+            filter_values={},
+            updated_at=func.now(),
+        )
+        .on_conflict_do_nothing()
+    )
+    inserted = _lock(connection, write.tenant_id, write.id)
+    if inserted is None:
+        raise NotFound(f"there is no document {write.id!r}")
+    return inserted
+
+
+def _write(
+    connection: Connection,
+    current: Document,
+    values: Mapping[str, Any],
+    updated_at: datetime | None = None,
+) -> Document:
+    merged = {"name": current.name, "uploader": current.uploader, "source": current.source} | {
+        "doc_metadata": current.metadata
+    }
+    merged |= values
+    now = updated_at or datetime.now(UTC)
+    builtins = Builtins(
+        document_name=merged["name"],
+        uploader=merged["uploader"],
+        upload_date=current.created_at,
+        last_update_date=now,
+        source=merged["source"],
+    )
+    row = connection.execute(
+        update(documents)
+        .where(documents.c.id == current.id)
+        .values(
+            **values,
+            filter_values=filter_values(merged["doc_metadata"], builtins),
+            updated_at=now,
+        )
+        .returning(documents)
+    ).one()
+    written = _document(row)
+    _count(connection, current, written)
+    return written
+
+
+def _count(connection: Connection, before: Document, after: Document) -> None:
+    searchable = _is_searchable(after) - _is_searchable(before)
+    hidden = _is_hidden(after) - _is_hidden(before)
+    if searchable or hidden:
+        connection.execute(
+            update(datasets)
+            .where(datasets.c.id == after.dataset_id)
+            .values(
+                searchable_count=datasets.c.searchable_count + searchable,
+                hidden_count=datasets.c.hidden_count + hidden,
+            )
+        )
+
+
+def _is_searchable(document: Document) -> bool:
+    return document.live_version is not None and document.is_visible
+
+
+def _is_hidden(document: Document) -> bool:
+    return document.live_version is not None and not document.is_visible
+
+
+def _change(document: Document, action: Action) -> Change:
+    return Change(document.tenant_id, document.dataset_id, document.id, document.version, action)
+
+
+def _document(row: Row[Any]) -> Document:
+    fields = row._asdict()
+    fields["metadata"] = fields.pop("doc_metadata") or {}
+    fields["indexing_status"] = IndexingStatus(fields["indexing_status"])
+    del fields["filter_values"]
+    return Document(**fields)

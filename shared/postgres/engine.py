@@ -1,0 +1,89 @@
+"""Connections: how they are made, and the rule that no answer goes to another question."""
+
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, ExceptionContext, create_engine, event, make_url
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from shared.errors import DatabaseUnavailable
+
+_LOCAL_HOSTS = {None, "", "localhost", "127.0.0.1", "::1"}
+
+
+def connect(
+    url: str,
+    *,
+    timeout: float,
+    pool_size: int = 5,
+    password: Callable[[], str] | None = None,
+) -> Engine:
+    """Returns an engine; no connection is made yet.
+
+    Args:
+        url: a SQLAlchemy URL of driver pg8000. Hosts other than this machine are reached by TLS.
+        timeout: seconds to wait for a connection, from the server or from the pool.
+        pool_size: most connections at once.
+        password: called for each new connection, for tokens that expire.
+    """
+    target = make_url(url)
+    arguments: dict[str, Any] = {"timeout": timeout, "application_name": "winnow"}
+    if target.host not in _LOCAL_HOSTS and "unix_sock" not in target.query:
+        arguments["ssl_context"] = ssl.create_default_context()
+    engine = create_engine(
+        target,
+        pool_size=pool_size,
+        max_overflow=0,
+        pool_timeout=timeout,
+        pool_pre_ping=True,
+        connect_args=arguments,
+    )
+    event.listen(engine, "handle_error", _distrust)
+    if password is not None:
+        token = password
+
+        def sign(_dialect: Any, _record: Any, _args: Any, parameters: dict[str, Any]) -> None:
+            parameters["password"] = token()
+
+        event.listen(engine, "do_connect", sign)
+    return engine
+
+
+def _distrust(context: ExceptionContext) -> None:
+    # A parameter that can't be encoded leaves pg8000 out of step with the server: the next
+    # statement would read this one's answer. What is no error of the database ends the connection.
+    database_error = context.dialect is not None and isinstance(
+        context.original_exception, context.dialect.loaded_dbapi.Error
+    )
+    if not database_error:
+        context.is_disconnect = True
+        context.invalidate_pool_on_disconnect = False
+
+
+@contextmanager
+def read(engine: Engine) -> Iterator[Connection]:
+    """Yields a connection in autocommit: each statement sees the newest committed state."""
+    with _available(), engine.connect() as connection:
+        yield connection.execution_options(isolation_level="AUTOCOMMIT")
+
+
+@contextmanager
+def transaction(engine: Engine) -> Iterator[Connection]:
+    """Yields a connection in one transaction: committed at the end, rolled back on any error."""
+    with _available(), engine.begin() as connection:
+        yield connection
+
+
+@contextmanager
+def _available() -> Iterator[None]:
+    try:
+        yield
+    except (OperationalError, PoolTimeout) as error:
+        raise DatabaseUnavailable from error
+    except DBAPIError as error:
+        if error.connection_invalidated:
+            raise DatabaseUnavailable from error
+        raise

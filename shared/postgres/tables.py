@@ -1,0 +1,195 @@
+"""The tables, as `functions/migrate` makes them; a test holds the two together."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Sequence,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    and_,
+    func,
+    not_,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+metadata = MetaData()
+
+index_versions = Sequence("index_versions", data_type=BigInteger, metadata=metadata)
+"""OpenSearch's external versions, drawn inside the transaction that wins."""
+
+document_seqs = Sequence("document_seqs", data_type=Integer, metadata=metadata)
+"""A document's number in bitmaps, drawn only for a new document."""
+
+
+def _id() -> Uuid[str]:
+    return Uuid(as_uuid=False)
+
+
+def _instant() -> DateTime:
+    return DateTime(timezone=True)
+
+
+def _made() -> Column[object]:
+    return Column("created_at", _instant(), nullable=False, server_default=func.now())
+
+
+tenants = Table(
+    "tenants",
+    metadata,
+    Column("id", _id(), primary_key=True),
+    Column("name", Text, nullable=False),
+    _made(),
+)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("id", _id(), primary_key=True),
+    Column("tenant_id", _id(), ForeignKey("tenants.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("key_hash", LargeBinary, nullable=False, unique=True),
+    Column("scopes", JSONB, nullable=False),
+    Column("dataset_ids", JSONB),
+    Column("expires_at", _instant()),
+    Column("revoked_at", _instant()),
+    _made(),
+)
+
+datasets = Table(
+    "datasets",
+    metadata,
+    Column("id", _id(), primary_key=True),
+    Column("tenant_id", _id(), ForeignKey("tenants.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("description", Text, nullable=False, server_default=""),
+    Column("provider", Text, nullable=False, server_default="internal"),
+    Column("indexing_technique", Text, nullable=False),
+    Column("embedding_provider", Text, nullable=False),
+    Column("embedding_model", Text, nullable=False),
+    Column("embedding_dimension", Integer, nullable=False),
+    Column("retrieval", JSONB, nullable=False, server_default="{}"),
+    Column("chunking", JSONB, nullable=False, server_default="{}"),
+    Column("external", JSONB),
+    Column("searchable_count", Integer, nullable=False, server_default="0"),
+    Column("hidden_count", Integer, nullable=False, server_default="0"),
+    _made(),
+    Column("updated_at", _instant(), nullable=False, server_default=func.now()),
+    UniqueConstraint("tenant_id", "name", name="datasets_name_once"),
+)
+
+metadata_fields = Table(
+    "metadata_fields",
+    metadata,
+    Column("dataset_id", _id(), ForeignKey("datasets.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("type", Text, nullable=False),
+    Column("declared", Boolean, nullable=False),
+    _made(),
+)
+
+documents = Table(
+    "documents",
+    metadata,
+    Column("id", _id(), primary_key=True),
+    Column(
+        "seq", Integer, document_seqs, server_default=document_seqs.next_value(), nullable=False
+    ),
+    Column("tenant_id", _id(), ForeignKey("tenants.id"), nullable=False),
+    Column("dataset_id", _id(), ForeignKey("datasets.id", ondelete="CASCADE"), nullable=False),
+    Column("external_id", Text),
+    Column("source", Text),
+    Column("name", Text, nullable=False),
+    Column("uploader", Text, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("sequencer", Text),
+    Column("live_version", BigInteger),
+    Column("index_version", BigInteger),
+    Column("content_key", Text),
+    Column("media_type", Text),
+    Column("content_hash", Text),
+    Column("chunking", JSONB),
+    Column("indexing_status", Text, nullable=False),
+    Column("error_code", Text),
+    Column("error", Text),
+    Column("enabled", Boolean, nullable=False, server_default=text("true")),
+    Column("archived", Boolean, nullable=False, server_default=text("false")),
+    Column("doc_metadata", JSONB),
+    Column("filter_values", JSONB, nullable=False),
+    _made(),
+    Column("updated_at", _instant(), nullable=False),
+    Column("completed_at", _instant()),
+    Column("deleted_at", _instant()),
+    UniqueConstraint("seq", name="documents_seq_once"),
+    UniqueConstraint("dataset_id", "external_id", name="documents_external_id_once"),
+)
+
+_visible = and_(documents.c.enabled, not_(documents.c.archived), documents.c.deleted_at.is_(None))
+searchable = and_(documents.c.live_version.is_not(None), _visible)
+"""A document that queries may find: some version of it is live, and nothing hides it."""
+
+hidden = and_(documents.c.live_version.is_not(None), not_(_visible))
+"""A document that is in the index and must not be found: disabled, archived, or being deleted."""
+
+Index(
+    "documents_filter_values",
+    documents.c.filter_values,
+    postgresql_using="gin",
+    postgresql_ops={"filter_values": "jsonb_path_ops"},
+)
+Index("documents_searchable", documents.c.dataset_id, documents.c.seq, postgresql_where=searchable)
+Index("documents_hidden", documents.c.dataset_id, documents.c.seq, postgresql_where=hidden)
+Index("documents_newest", documents.c.dataset_id, documents.c.created_at, documents.c.id)
+
+chunks = Table(
+    "chunks",
+    metadata,
+    Column("id", _id(), primary_key=True),
+    Column("document_id", _id(), ForeignKey("documents.id", ondelete="CASCADE"), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("heading", Text, nullable=False),
+    Column("keywords", Text, nullable=False),
+    Column("vector", LargeBinary),
+    # The external version the search index holds it under; null while it is not there.
+    Column("index_version", BigInteger),
+)
+Index("chunks_document", chunks.c.document_id)
+
+memberships = Table(
+    "chunk_memberships",
+    metadata,
+    Column("chunk_id", _id(), ForeignKey("chunks.id", ondelete="CASCADE"), primary_key=True),
+    Column("from_version", BigInteger, primary_key=True),
+    Column("until_version", BigInteger),
+    Column("document_id", _id(), ForeignKey("documents.id", ondelete="CASCADE"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("page", Integer),
+    Column("char_start", Integer),
+    Column("char_end", Integer),
+    Column("superseded_at", _instant()),
+)
+Index("chunk_memberships_document", memberships.c.document_id)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("document_id", _id(), ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
+    Column("tenant_id", _id(), nullable=False),
+    Column("dataset_id", _id(), nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    Column("available_at", _instant(), nullable=False, server_default=func.now()),
+    Column("last_error", Text),
+    _made(),
+)
+Index("outbox_available", outbox.c.available_at)
