@@ -71,6 +71,13 @@ class ChunkSearch(Protocol):
         """Returns at most `most` of the distinct words: the rarest first, then by alphabet."""
         ...
 
+    def sum_idf(self, space: EmbeddingSpace, words: Sequence[str], timeout: float) -> float:
+        """Returns Σ idf of the words, each as often as it stands there.
+
+        No text score of these words passes (k1 + 1) times this, with k1 = 1.2.
+        """
+        ...
+
 
 class ChunkIndex(Protocol):
     """Writes the search index. Every item of every answer is checked; failures raise.

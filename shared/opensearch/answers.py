@@ -1,0 +1,102 @@
+"""What the engine answers to searches. Pure: half an answer, or an odd one, is none."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from shared.errors import IndexUnavailable
+from shared.model import Hit, JsonObject
+from shared.opensearch.scores import cosine_from_score
+
+_COSINE_DIGITS = 6
+"""The engine reckons in float32: what comes after is noise, and would toss a cosine of exactly 0.6
+to either side of a threshold of 0.6."""
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise IndexUnavailable("The search index gave an answer that can't be read.") from error
+
+
+@_reading()
+def read_vector_hits(answer: JsonObject, space_type: str) -> list[Hit]:
+    """Returns the hits of a vector search; their score is the cosine."""
+    hits = []
+    for hit in _hits(answer):
+        score = _number(hit["_score"])
+        cosine = None if score is None else _rounded(cosine_from_score(space_type, score))
+        hits.append(Hit(_chunk_id(hit), cosine, cosine))
+    return sorted(hits, key=_best_first)  # rounding makes ties
+
+
+@_reading()
+def read_hits(answer: JsonObject) -> list[Hit]:
+    """Returns the hits of a text or keyword search, with the cosine where it was asked for."""
+    return [Hit(_chunk_id(hit), _number(hit["_score"]), _read_cosine(hit)) for hit in _hits(answer)]
+
+
+@_reading()
+def read_cosines(answer: JsonObject) -> dict[str, float]:
+    """Returns the cosine of each chunk that was found."""
+    found = ((_chunk_id(hit), _read_cosine(hit)) for hit in _hits(answer))
+    return {chunk_id: cosine for chunk_id, cosine in found if cosine is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class WordCounts:
+    """In how many chunks words are: `chunks` have text at all, `holding` maps each known word."""
+
+    chunks: int
+    holding: Mapping[str, int]
+
+
+@_reading()
+def read_word_counts(answer: JsonObject) -> WordCounts:
+    """Returns the counts; words that no chunk holds are left out."""
+    text = answer["term_vectors"].get("text")
+    if text is None:  # no words were sent
+        return WordCounts(0, {})
+    holding = {word: int(seen.get("doc_freq", 0)) for word, seen in text["terms"].items()}
+    return WordCounts(max(0, int(text["field_statistics"]["doc_count"])), holding)
+
+
+def _hits(answer: JsonObject) -> Sequence[Mapping[str, Any]]:
+    if answer["timed_out"] or answer["_shards"]["failed"]:
+        raise IndexUnavailable("The search index gave only a part of its answer in time.")
+    hits: Sequence[Mapping[str, Any]] = answer["hits"]["hits"]
+    return hits
+
+
+def _best_first(hit: Hit) -> tuple[float, str]:
+    return (math.inf if hit.score is None else -hit.score, hit.chunk_id)
+
+
+def _chunk_id(hit: Mapping[str, Any]) -> str:
+    chunk_id = hit["sort"][1]
+    if not isinstance(chunk_id, str):
+        raise TypeError("a chunk id is text")
+    return chunk_id
+
+
+def _number(value: Any) -> float | None:
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError("a score is a finite number")
+    return float(value)
+
+
+def _read_cosine(hit: Mapping[str, Any]) -> float | None:
+    if "fields" not in hit:
+        return None
+    cosine = _number(hit["fields"]["cosine"][0])
+    return None if cosine is None else _rounded(cosine)
+
+
+def _rounded(cosine: float) -> float:
+    return round(cosine, _COSINE_DIGITS)

@@ -1,0 +1,163 @@
+"""The adapter of the port `ChunkIndex`."""
+
+import json
+import random
+import time
+from collections.abc import Sequence
+from http import HTTPStatus
+
+import numpy as np
+
+from shared.errors import ConfigurationError, DocumentRefused, IndexUnavailable
+from shared.model import EmbeddingSpace, IndexedChunk
+from shared.opensearch import bulk
+from shared.opensearch.bulk import Outcome, Result, Write
+from shared.opensearch.client import SERVERLESS, EngineRefused, SearchEngine
+from shared.opensearch.mapping import alias_name, index_body, index_name
+
+_PAUSES = (0.0, 0.2, 0.4, 0.8, 1.6)
+"""Seconds before each try of a bulk that the engine was too busy for, give or take a half."""
+
+_BUSY = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
+_ALIAS_ONLY = {"require_alias": "true"}
+
+
+class OpenSearchChunkIndex:
+    """Writes chunks to the index of their embedding space, always through its alias."""
+
+    def __init__(
+        self, engine: SearchEngine, prefix: str, *, shards: int = 1, replicas: int = 0
+    ) -> None:
+        self._engine = engine
+        self._prefix = prefix
+        self._shards = shards
+        self._replicas = replicas
+
+    def ensure(self, space: EmbeddingSpace) -> None:
+        """Makes the index of a space and its alias by our own mapping, if they are missing.
+
+        Asks each time: an index deleted by hand comes back with the next write.
+
+        Raises:
+            ConfigurationError: when an index has the alias's name, or the engine is Serverless.
+        """
+        alias = alias_name(self._prefix, space)
+        if not self._has(alias):
+            refuse_serverless(self._engine, self._prefix)
+            self._create(alias, space)
+
+    def upsert(self, space: EmbeddingSpace, chunks: Sequence[IndexedChunk]) -> None:
+        """Writes chunks, each under its own index_version as external version.
+
+        Raises:
+            DocumentRefused: for a vector that does not fit the space, before anything is written,
+                or for a chunk that the engine will never take.
+        """
+        for chunk in chunks:
+            _check_vector(space, chunk)
+        self._write(space, [bulk.upsert(chunk) for chunk in chunks])
+
+    def delete(self, space: EmbeddingSpace, chunk_ids: Sequence[str], index_version: int) -> None:
+        """Deletes chunks under an external version. No ids: nothing is deleted."""
+        self._write(space, [bulk.delete(chunk_id, index_version) for chunk_id in chunk_ids])
+
+    def refresh(self, space: EmbeddingSpace) -> None:
+        """Makes what was written visible to searches; where there is no index there is nothing."""
+        try:
+            self._engine.request("POST", f"/{alias_name(self._prefix, space)}/_refresh")
+        except EngineRefused as refused:
+            if not refused.is_missing_index:
+                raise
+
+    def _has(self, alias: str) -> bool:
+        try:
+            self._engine.request("GET", f"/_alias/{alias}")
+        except EngineRefused as refused:
+            if refused.status == HTTPStatus.NOT_FOUND:
+                return False
+            raise
+        return True
+
+    def _create(self, alias: str, space: EmbeddingSpace) -> None:
+        body = index_body(alias, space, self._shards, self._replicas)
+        try:
+            self._engine.request("PUT", f"/{index_name(alias)}", body=json.dumps(body))
+        except EngineRefused as refused:
+            if refused.kind == "invalid_alias_name_exception":
+                raise ConfigurationError(
+                    f"An index is named {alias}, where Winnow needs an alias: delete it."
+                ) from refused
+            if refused.kind != "resource_already_exists_exception":
+                raise
+            # Another process was quicker, or the alias alone was taken away.
+            self._engine.request("PUT", f"/{index_name(alias)}/_alias/{alias}")
+
+    def _write(self, space: EmbeddingSpace, writes: Sequence[Write]) -> None:
+        for batch in bulk.split(writes):
+            self._write_batch(space, batch)
+
+    def _write_batch(self, space: EmbeddingSpace, writes: list[Write]) -> None:
+        alias, is_ensured = alias_name(self._prefix, space), False
+        for pause in _PAUSES:
+            time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  jitter is no secret
+            results = self._send(alias, writes)
+            _check(results)
+            writes = [result.write for result in results if result.outcome is not Outcome.DONE]
+            if not writes:
+                return
+            if any(result.outcome is Outcome.INDEX_MISSING for result in results):
+                if is_ensured:
+                    break
+                self.ensure(space)
+                is_ensured = True
+        raise IndexUnavailable("The search index did not take every chunk; try again.")
+
+    def _send(self, alias: str, writes: Sequence[Write]) -> list[Result]:
+        try:
+            answer = self._engine.request(
+                "POST", f"/{alias}/_bulk", body=bulk.bulk_body(writes), params=_ALIAS_ONLY
+            )
+        except EngineRefused as refused:
+            if refused.status in _BUSY:
+                return [Result(write, Outcome.BUSY, refused.kind) for write in writes]
+            raise
+        return bulk.read_results(answer, writes)
+
+
+def refuse_serverless(engine: SearchEngine, prefix: str) -> None:
+    """Asks, by a write that can't succeed, whether the engine takes ids of ours; writes nothing.
+
+    Raises:
+        ConfigurationError: when it refuses them, as Serverless vector collections do.
+    """
+    probe = Write("probe", is_delete=False, lines='{"index":{"_id":"probe"}}\n{}\n')
+    path = f"/{prefix}-probe/_bulk"
+    try:
+        answer = engine.request("POST", path, body=probe.lines, params=_ALIAS_ONLY)
+    except EngineRefused as refused:
+        if refused.status == HTTPStatus.BAD_REQUEST:
+            raise ConfigurationError(SERVERLESS) from refused
+        raise
+    if bulk.read_results(answer, [probe])[0].outcome is Outcome.REFUSED:
+        raise ConfigurationError(SERVERLESS)
+
+
+def _check(results: Sequence[Result]) -> None:
+    for result in results:
+        if result.outcome is Outcome.REFUSED:
+            raise DocumentRefused("internal", f"chunk {result.write.chunk_id}: {result.reason}")
+        if result.outcome is Outcome.FAILED:
+            raise IndexUnavailable(f"The search index could not write a chunk ({result.reason}).")
+
+
+def _check_vector(space: EmbeddingSpace, chunk: IndexedChunk) -> None:
+    if not space.has_vectors:
+        return
+    if chunk.vector is None or chunk.vector.shape != (space.dimension,):
+        raise DocumentRefused(
+            "embedding", f"chunk {chunk.id}: a vector of {space.dimension} numbers is needed"
+        )
+    if not np.isfinite(chunk.vector).all() or not chunk.vector.any():
+        raise DocumentRefused(
+            "embedding", f"chunk {chunk.id}: its vector has no direction, or is not finite"
+        )

@@ -1,0 +1,113 @@
+"""What is asked of the engine: pure functions from values to request bodies.
+
+Hits come back as chunk id and score alone, read from columns: loading `_id` or `_source` of 100
+hits takes longer than finding them.
+"""
+
+import base64
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from pyroaring import BitMap
+
+from shared.model import AllDocuments, SearchScope, TheseDocuments, Vector
+
+type Body = dict[str, Any]
+
+_COSINE = "cosineSimilarity(params.query, doc['vector'])"
+_BEST_FIRST = [{"_score": "desc"}, {"chunk": "asc"}]
+
+
+def vector_body(scope: SearchScope, vector: Vector, depth: int) -> Body:
+    """Asks for the nearest chunks of the scope."""
+    nearest = {"vector": vector.tolist(), "k": depth, "filter": filter_scope(scope)}
+    return _ids({"knn": {"vector": nearest}}, depth)
+
+
+def text_body(
+    scope: SearchScope, words: Sequence[str], depth: int, vector: Vector | None = None
+) -> Body:
+    """Asks for chunks with any of the words, each counted as often as the query has it."""
+    alike: dict[int, list[str]] = defaultdict(list)
+    for word, times in Counter(words).items():
+        alike[times].append(word)
+    matches = [
+        {"match": {"text": {"query": " ".join(group), "boost": times}}}
+        for times, group in alike.items()
+    ]
+    body = _ids(_any_of(scope, matches), depth)
+    return body if vector is None else body | _with_cosine(vector)
+
+
+def keyword_body(scope: SearchScope, keywords: Sequence[str], depth: int) -> Body:
+    """Asks for chunks with any of the keywords; each adds its idf to the score."""
+    terms = [{"term": {"keywords": keyword}} for keyword in dict.fromkeys(keywords)]
+    return _ids(_any_of(scope, terms), depth)
+
+
+def cosines_body(scope: SearchScope, chunk_ids: Sequence[str], vector: Vector) -> Body:
+    """Asks for the true cosine of these chunks of the scope."""
+    query = filter_scope(scope)
+    query["bool"]["filter"].append({"terms": {"chunk": list(chunk_ids)}})
+    return _ids(query, len(chunk_ids)) | _with_cosine(vector)
+
+
+def statistics_body(words: Sequence[str]) -> Body:
+    """Asks in how many chunks each word is, by way of a document that is not stored."""
+    return {
+        "doc": {"text": " ".join(words)},
+        "fields": ["text"],
+        "term_statistics": True,
+        "field_statistics": True,
+        "positions": False,
+        "offsets": False,
+        "payloads": False,
+    }
+
+
+def filter_scope(scope: SearchScope) -> Body:
+    """Returns the query that exactly the chunks pass which a search of the scope may find."""
+    whole = [dataset for dataset, allowed in scope.datasets if isinstance(allowed, AllDocuments)]
+    allowed: list[Body] = [{"terms": {"dataset": whole}}]
+    allowed += [
+        {"bool": {"filter": [{"term": {"dataset": dataset}}, _documents(documents.seqs)]}}
+        for dataset, documents in scope.datasets
+        if isinstance(documents, TheseDocuments)
+    ]
+    passing: Body = {
+        "filter": [{"term": {"tenant": scope.tenant_id}}, {"bool": {"should": allowed}}]
+    }
+    if scope.hidden:
+        passing["must_not"] = [_documents(scope.hidden)]
+    return {"bool": passing}
+
+
+def _documents(seqs: BitMap) -> Body:
+    # A bitmap takes any number of documents; plain terms stop at 65,536.
+    smallest = seqs.copy()  # the channels share the scope: nothing may change it
+    smallest.run_optimize()
+    packed = base64.b64encode(smallest.serialize()).decode()
+    return {"terms": {"document": [packed], "value_type": "bitmap"}}
+
+
+def _any_of(scope: SearchScope, clauses: Sequence[Body]) -> Body:
+    query = filter_scope(scope)
+    query["bool"] |= {"should": list(clauses), "minimum_should_match": 1}
+    return query
+
+
+def _ids(query: Body, size: int) -> Body:
+    return {
+        "query": query,
+        "size": size,
+        "_source": False,
+        "stored_fields": "_none_",
+        "sort": _BEST_FIRST,
+        "track_total_hits": False,
+    }
+
+
+def _with_cosine(vector: Vector) -> Body:
+    script = {"source": _COSINE, "params": {"query": vector.tolist()}}
+    return {"script_fields": {"cosine": {"script": script}}}
