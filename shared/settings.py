@@ -1,6 +1,7 @@
 """Every setting, once: typed, frozen, read from WINNOW_* environment variables."""
 
 from functools import cache
+from pathlib import Path
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -30,14 +31,18 @@ class Settings(BaseSettings):
 
     content_url: str
     """s3://bucket/prefix or file:///folder."""
+    content_timeout_seconds: float = Field(default=10.0, gt=0)
     queue_url: str | None = None
     """The SQS queue of changes; without one the local loop polls the outbox."""
+    queue_timeout_seconds: float = Field(default=5.0, gt=0)
 
     retrieval_executors: int = Field(default=16, ge=2, le=64)
     retrieval_depth: int = Field(default=100, ge=100, le=1000)
     embedder_timeout_seconds: float = Field(default=10.0, gt=0)
     openai_base_url: str | None = None
     openai_api_key: SecretStr | None = None
+    local_models: Path | None = None
+    """Folder with one folder a local model: model.onnx and tokenizer.json."""
     document_max_bytes: int = Field(default=10_000_000, ge=1)
     wait_seconds: float = Field(default=25.0, gt=0)
 

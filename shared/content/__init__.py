@@ -1,0 +1,1 @@
+"""Where raw bytes are: folders and S3."""

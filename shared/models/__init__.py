@@ -1,0 +1,1 @@
+"""Embedding models: Bedrock, OpenAI-compatible servers, and local ones."""

@@ -1,0 +1,1 @@
+"""How ingest hears of changes."""

@@ -1,0 +1,82 @@
+"""What model servers answer, checked before anything is done with it. Pure."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from shared.errors import EmbedderFailed
+from shared.model import Vector
+from shared.models.vectors import VectorRefused, as_vector, unit
+
+_EXCERPT = 300
+_REASONS = {
+    401: "it refuses our credentials",
+    403: "it refuses our credentials, or they may not use this model",
+    404: "it does not know this model or address",
+    408: "it took too long",
+    424: "the model itself failed",
+    429: "its rate limit is reached",
+}
+_SERVER_ERROR = 500
+
+
+def explain_status(model: str, status: int, message: str) -> EmbedderFailed:
+    """Returns the error of an answer that is no success.
+
+    The server's own message is quoted only where it is about the request: where it is about
+    credentials, it names keys or roles.
+    """
+    reason = _REASONS.get(status)
+    if reason is None and status >= _SERVER_ERROR:
+        reason = "it is out of order for now"
+    if reason is None:
+        reason = f"it refuses the request: {message[:_EXCERPT]}" if message else "it is no answer"
+    return EmbedderFailed(f"the server of {model} answered {status}: {reason}")
+
+
+def parse_object(model: str, data: bytes) -> dict[str, Any]:
+    """Returns the JSON object of an answer.
+
+    Raises:
+        EmbedderFailed: it is something else.
+    """
+    try:
+        answer = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise EmbedderFailed(f"the server of {model} answered what is no JSON") from error
+    if not isinstance(answer, dict):
+        raise EmbedderFailed(f"the server of {model} answered JSON that is not an object")
+    return answer
+
+
+def read_vectors(model: str, rows: object, count: int, dimension: int) -> list[Vector]:
+    """Returns the unit vectors of an answer's rows, one a text.
+
+    Raises:
+        EmbedderFailed: there are more or fewer rows than texts, or a row is no vector.
+    """
+    if not isinstance(rows, list) or len(rows) != count:
+        found = len(rows) if isinstance(rows, list) else "no"
+        raise EmbedderFailed(f"{model} gave {found} vectors for {count} texts")
+    try:
+        return [unit(as_vector(row, dimension, f"vector {n}")) for n, row in enumerate(rows)]
+    except VectorRefused as error:
+        raise EmbedderFailed(f"{model} gave no usable vectors: {error}") from error
+
+
+def order_rows(model: str, items: object, count: int) -> Sequence[object]:
+    """Returns the `embedding` of each item in the order of their `index`.
+
+    Raises:
+        EmbedderFailed: not every index from 0 to count - 1 is there exactly once.
+    """
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise EmbedderFailed(f"{model} gave no list of embeddings")
+    rows = {item.get("index"): item.get("embedding") for item in items if _is_index(item)}
+    if len(items) != count or rows.keys() != set(range(count)):
+        raise EmbedderFailed(f"{model} gave {len(items)} vectors for {count} texts, or some twice")
+    return [rows[n] for n in range(count)]
+
+
+def _is_index(item: dict[str, Any]) -> bool:
+    return type(item.get("index")) is int

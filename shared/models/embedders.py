@@ -1,0 +1,159 @@
+"""Which embedder a space has."""
+
+import threading
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import SecretStr
+
+from shared.errors import ConfigurationError, InvalidRequest
+from shared.model import NO_VECTORS, EmbeddingSpace
+from shared.models import bedrock, local
+from shared.models.openai_compatible import OpenAICompatibleEmbedder
+from shared.models.transport import Transport
+from shared.ports import Embedder
+
+MAX_DIMENSION = 16_000
+"""What the index takes."""
+
+KNOWN_MODELS: dict[str, dict[str, tuple[int, ...]]] = {
+    "bedrock": {
+        bedrock.TITAN: bedrock.TITAN_DIMENSIONS,
+        bedrock.COHERE: (bedrock.COHERE_DIMENSION,),
+    },
+    "local": {model: (dimension,) for model, dimension in local.DIMENSIONS.items()},
+}
+ANY_MODEL = ("openai_compatible", "given")
+
+_building = threading.Lock()
+
+
+class ModelSettings(Protocol):
+    """What this package needs of the settings, which must be hashable."""
+
+    @property
+    def retrieval_executors(self) -> int:
+        """Most connections to one model server."""
+        ...
+
+    @property
+    def embedder_timeout_seconds(self) -> float:
+        """Time for one call with passages."""
+        ...
+
+    @property
+    def openai_base_url(self) -> str | None:
+        """Where the OpenAI-compatible server is."""
+        ...
+
+    @property
+    def openai_api_key(self) -> SecretStr | None:
+        """Its key, if it asks for one."""
+        ...
+
+    @property
+    def local_models(self) -> Path | None:
+        """Holds one folder a local model, with model.onnx and tokenizer.json."""
+        ...
+
+    def __hash__(self) -> int: ...
+
+
+def check_space(space: EmbeddingSpace) -> None:
+    """Refuses an embedding setting that no embedder fits.
+
+    Raises:
+        InvalidRequest: at /embedding/provider, /embedding/model or /embedding/dimension.
+    """
+    if space == NO_VECTORS:
+        return
+    if space.provider in ANY_MODEL:
+        _check_any(space)
+    elif space.provider in KNOWN_MODELS:
+        _check_known(space, KNOWN_MODELS[space.provider])
+    else:
+        providers = ", ".join([*KNOWN_MODELS, *ANY_MODEL])
+        raise _refuse("provider", f"{space.provider!r} is none of {providers}")
+
+
+def _check_any(space: EmbeddingSpace) -> None:
+    if not space.model.strip():
+        raise _refuse("model", "the name is empty")
+    if not 1 <= space.dimension <= MAX_DIMENSION:
+        raise _refuse("dimension", f"{space.dimension} is not between 1 and {MAX_DIMENSION}")
+
+
+def _check_known(space: EmbeddingSpace, models: dict[str, tuple[int, ...]]) -> None:
+    if space.model not in models:
+        raise _refuse("model", f"{space.model!r} is none of {', '.join(models)}")
+    dimensions = models[space.model]
+    if space.dimension not in dimensions:
+        choices = " or ".join(map(str, dimensions))
+        raise _refuse("dimension", f"{space.model} has {choices}, not {space.dimension}")
+
+
+def _refuse(field: str, detail: str) -> InvalidRequest:
+    return InvalidRequest.at(f"/embedding/{field}", detail)
+
+
+def make_embedder(space: EmbeddingSpace, settings: ModelSettings) -> Embedder | None:
+    """Returns the space's embedder, the same one all through the process.
+
+    None where the users bring the vectors, or there are none.
+
+    Raises:
+        InvalidRequest: no embedder makes such vectors.
+        ConfigurationError: a setting that this embedder needs is missing.
+    """
+    with _building:
+        return _make(space, settings)
+
+
+@cache
+def _make(space: EmbeddingSpace, settings: ModelSettings) -> Embedder | None:
+    check_space(space)
+    match space.provider:
+        case "bedrock":
+            return _make_bedrock(space, settings)
+        case "openai_compatible":
+            return _make_openai_compatible(space, settings)
+        case "local":
+            return _make_local(space, settings)
+        case _:
+            return None
+
+
+@cache
+def _open_transport(settings: ModelSettings) -> Transport:
+    return Transport(settings.retrieval_executors)
+
+
+@cache
+def _open_bedrock(settings: ModelSettings) -> bedrock.BedrockRuntime:
+    return bedrock.BedrockRuntime(_open_transport(settings))
+
+
+def _make_bedrock(space: EmbeddingSpace, settings: ModelSettings) -> Embedder:
+    runtime, timeout = _open_bedrock(settings), settings.embedder_timeout_seconds
+    if space.model == bedrock.TITAN:
+        return bedrock.TitanEmbedder(space, runtime, timeout=timeout)
+    return bedrock.CohereEmbedder(space, runtime, timeout=timeout)
+
+
+def _make_openai_compatible(space: EmbeddingSpace, settings: ModelSettings) -> Embedder:
+    if settings.openai_base_url is None:
+        raise ConfigurationError("WINNOW_OPENAI_BASE_URL is not set, and this dataset needs it")
+    return OpenAICompatibleEmbedder(
+        space,
+        _open_transport(settings),
+        base_url=settings.openai_base_url,
+        api_key=settings.openai_api_key,
+        timeout=settings.embedder_timeout_seconds,
+    )
+
+
+def _make_local(space: EmbeddingSpace, settings: ModelSettings) -> Embedder:
+    if settings.local_models is None:
+        raise ConfigurationError("WINNOW_LOCAL_MODELS is not set, and this dataset needs it")
+    return local.LocalEmbedder(space, settings.local_models / space.model)
