@@ -8,6 +8,7 @@ without opening that folder.
 import os
 import pwd
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,25 +56,41 @@ def is_open(path: Path) -> bool:
     return reachable and path.stat().st_mode & wanted == wanted
 
 
-def share(source: Path, target: Path) -> Path:
-    """Returns a tree with the source's files that any user may read: the source itself or a copy.
+def share(sources: Sequence[Path], target: Path) -> Path:
+    """Returns a folder where any user may read these trees, each under its own name.
 
-    The copy is made at the target, once. It costs no space where hard links are possible.
+    That is the folder they lie in, or else the target with copies made once; a copy costs no space
+    where hard links are possible.
     """
-    if is_open(source) or target.exists():
-        return source if is_open(source) else target
-    unfinished = target.with_name(target.name + ".new")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    shutil.copytree(source, unfinished, copy_function=link)
-    for path in (unfinished, *unfinished.rglob("*")):
-        open_bits = 0o555 if path.is_dir() or path.stat().st_mode & 0o100 else 0o444
-        path.chmod(path.stat().st_mode | open_bits)
-    return unfinished.rename(target)
+    if all(is_open(source) for source in sources):
+        return sources[0].parent
+    if not target.exists():
+        unfinished = target.with_name(target.name + ".new")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        for source in sources:
+            shutil.copytree(source, unfinished / source.name, copy_function=link)
+        open_to_all(unfinished)
+        unfinished.rename(target)
+    return target
+
+
+def open_to_all(folder: Path) -> None:
+    """Lets any user read the folder and all that is in it, and run what its owner may run."""
+    for path in (folder, *folder.rglob("*")):
+        mode = path.stat().st_mode
+        path.chmod(mode | (0o555 if mode & 0o100 else 0o444))
 
 
 def link(source: str | Path, target: str | Path) -> None:
-    """Makes the file appear at the target too, as a hard link or, where that can't be, a copy."""
+    """Makes the file appear at the target too: as a hard link or, where that can't be, as a copy.
+
+    A file that not everybody may read is copied, so that opening the copy leaves it closed.
+    """
+    source = Path(source).resolve()
     try:
-        os.link(source, target)
+        if source.stat().st_mode & 0o004:
+            os.link(source, target)
+            return
     except OSError:
-        shutil.copy2(source, target)
+        pass  # another file system, or one without links
+    shutil.copy2(source, target)

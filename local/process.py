@@ -121,19 +121,25 @@ class Server:
     def _launch(
         self, command: Sequence[str | Path], folder: Path, stdin: int, log: IO[bytes]
     ) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(  # noqa: S603, our own commands
-            command,
-            cwd=folder,
-            env=ENVIRONMENT,
-            stdin=stdin,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            user=self._account.uid if self._account else None,
-            group=self._account.gid if self._account else None,
-            extra_groups=[] if self._account else None,
-            umask=0o077,
-        )
+        account = self._account
+        try:
+            return subprocess.Popen(  # noqa: S603, our own commands
+                command,
+                cwd=folder,
+                env=ENVIRONMENT,
+                stdin=stdin,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                user=account.uid if account else None,
+                group=account.gid if account else None,
+                extra_groups=[] if account else None,
+                umask=0o077,
+            )
+        except OSError as error:
+            raise EngineError(
+                f"{self._kind.name} can't start: {error.strerror} ({error.filename or folder})."
+            ) from error
 
     def _dismiss_guard(self) -> None:
         if self._guard is not None:

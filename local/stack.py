@@ -80,12 +80,12 @@ def start(
         return Stack(database_url, opensearch_url, lambda: None)
     opened = Home.open(home)
     engines: dict[str, Engine] = {}
-    if not database_url:
-        engines["PostgreSQL"] = Postgres(opened)
-    if not opensearch_url:
-        engines["OpenSearch"] = OpenSearch(opened, progress, heap)
     with ExitStack() as cleanup:
         cleanup.enter_context(opened.locked())
+        if not database_url:
+            engines["PostgreSQL"] = Postgres(opened)
+        if not opensearch_url:
+            engines["OpenSearch"] = OpenSearch(opened, progress, heap)
         cleanup.callback(stop_all, engines.values())
         urls = start_all(engines, progress)
         return Stack(

@@ -25,7 +25,7 @@ class Engines:
 
 @pytest.fixture(scope="session")
 def engines() -> Iterator[Engines]:
-    """Both engines, started once a run; WINNOW_DATABASE_URL and WINNOW_OPENSEARCH_URL name others."""
+    """Both engines, started once; WINNOW_DATABASE_URL and WINNOW_OPENSEARCH_URL name others."""
     home = Path(tempfile.mkdtemp(prefix="winnow-tests-"))
     home.chmod(0o755)  # as root, the engines run as another user
     with stack.start(
