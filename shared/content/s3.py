@@ -1,0 +1,108 @@
+"""The content store as a prefix of an S3 bucket."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+from shared.content.keys import is_key, require_key
+from shared.errors import ContentMissing, Unavailable
+
+TIMEOUT_SECONDS = 10.0
+_ATTEMPTS = 3
+_NO_OBJECT = {"NoSuchKey", "404"}  # a HEAD has no body, so its code is the status
+
+
+class S3ContentStore:
+    """A `ContentStore` in a bucket, below a prefix; encrypted as the bucket's default says.
+
+    S3 tells a missing object from a forbidden one only to those that have s3:ListBucket.
+
+    Args:
+        timeout: seconds to wait for a silent server, three times in all.
+        endpoint_url: another address than the region's own.
+    """
+
+    def __init__(
+        self,
+        bucket: str,
+        prefix: str = "",
+        *,
+        timeout: float = TIMEOUT_SECONDS,
+        endpoint_url: str | None = None,
+    ) -> None:
+        self._bucket = bucket
+        self._prefix = f"{prefix}/" if prefix else ""
+        self._open: Callable[[], Any] = lambda: open_s3(timeout, endpoint_url)
+
+    @cached_property
+    def _client(self) -> Any:
+        return self._open()
+
+    def put(self, key: str, data: bytes, media_type: str) -> None:
+        """Stores the bytes under the key, replacing what was there."""
+        name = self._prefix + require_key(key)
+        with explaining_trouble(self._bucket):
+            self._client.put_object(
+                Bucket=self._bucket, Key=name, Body=data, ContentType=media_type
+            )
+
+    def get(self, key: str) -> bytes:
+        """Returns the bytes; raises `ContentMissing` where there are none."""
+        data = read_object(self._client, self._bucket, self._prefix + key) if is_key(key) else None
+        if data is None:
+            raise ContentMissing(f"the content store holds nothing under {key!r}")
+        return data
+
+    def delete(self, key: str) -> None:
+        """Forgets the bytes; a key that holds nothing is fine."""
+        if is_key(key):
+            with explaining_trouble(self._bucket):
+                self._client.delete_object(Bucket=self._bucket, Key=self._prefix + key)
+
+
+def open_s3(timeout: float, endpoint_url: str | None) -> Any:
+    """Returns an S3 client."""
+    from boto3.session import Session  # noqa: PLC0415, long to load, and only S3 needs it
+    from botocore.config import Config  # noqa: PLC0415
+
+    config = Config(
+        connect_timeout=timeout,
+        read_timeout=timeout,
+        retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
+    )
+    return Session().client("s3", endpoint_url=endpoint_url, config=config)
+
+
+def read_object(client: Any, bucket: str, key: str) -> bytes | None:
+    """Returns an object's bytes; None where there is no such object."""
+    with explaining_trouble(bucket):
+        answer = find(client.get_object, bucket, key)
+        return None if answer is None else bytes(answer["Body"].read())
+
+
+def find(operation: Any, bucket: str, key: str) -> Any:
+    """Returns an operation's answer about an object; None where there is no such object."""
+    from botocore.exceptions import ClientError  # noqa: PLC0415
+
+    try:
+        return operation(Bucket=bucket, Key=key)
+    except ClientError as error:
+        if error.response["Error"]["Code"] in _NO_OBJECT:
+            return None
+        raise
+
+
+@contextmanager
+def explaining_trouble(bucket: str) -> Iterator[None]:
+    """Turns AWS's errors into `Unavailable`, in words."""
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+
+    try:
+        yield
+    except ClientError as error:
+        code = error.response["Error"]["Code"]
+        raise Unavailable(f"the bucket {bucket} can't be used: S3 answered {code}") from error
+    except BotoCoreError as error:
+        reason = type(error).__name__
+        raise Unavailable(f"the bucket {bucket} can't be reached: {reason}") from error
