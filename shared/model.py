@@ -79,6 +79,9 @@ class EmbeddingSpace:
         return self.dimension > 0
 
 
+CHUNKS_MEDIA_TYPE = "application/vnd.winnow.chunks+json"
+"""Content that its sender cut already: {"chunks": [{"text", "vector", "page"}]}."""
+
 NO_VECTORS = EmbeddingSpace("none", "none", 0)
 
 

@@ -43,6 +43,7 @@ class Settings(BaseSettings):
     openai_api_key: SecretStr | None = None
     local_models: Path | None = None
     """Folder with one folder a local model: model.onnx and tokenizer.json."""
+    request_max_bytes: int = Field(default=6_000_000, ge=1_000)
     document_max_bytes: int = Field(default=10_000_000, ge=1)
     wait_seconds: float = Field(default=25.0, gt=0)
 

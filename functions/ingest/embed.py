@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
-from shared.models.vectors import as_vector
 
 from shared.errors import DocumentRefused
 from shared.model import EmbeddingSpace, Passage, Vector
+from shared.models.vectors import as_vector
 from shared.ports import Embedder
 
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_plus
 
-from shared.queue.messages import parse_change
-
 from shared.errors import ChangeMalformed
 from shared.model import Change
+from shared.queue.messages import parse_change
 
 
 @dataclass(frozen=True, slots=True)

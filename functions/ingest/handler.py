@@ -11,13 +11,17 @@ from aws_lambda_powertools.utilities.batch import (
 )
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from shared.clients import connect_content, connect_database, connect_index, find_embedder
-from shared.content.objects import S3Objects
 
 from functions.ingest.events import ObjectChange, parse_record
 from functions.ingest.parts import Parts
 from functions.ingest.pipeline import ingest
 from functions.ingest.sources import take_object
+from shared.clients import connect_database, connect_search
+from shared.content.objects import S3ObjectReader
+from shared.content.open import open_content_store
+from shared.model import Change
+from shared.models.embedders import make_embedder
+from shared.opensearch.index import OpenSearchChunkIndex
 from shared.settings import read_settings
 from shared.telemetry import logger
 
@@ -38,10 +42,15 @@ def build_parts() -> Parts:
     settings = read_settings()
     return Parts(
         engine=connect_database(settings),
-        index=connect_index(settings),
-        content=connect_content(settings),
-        embedder_for=lambda space: find_embedder(space, settings),
-        objects=S3Objects(),
+        index=OpenSearchChunkIndex(
+            connect_search(settings),
+            settings.index_prefix,
+            shards=settings.index_shards,
+            replicas=settings.index_replicas,
+        ),
+        content=open_content_store(settings.content_url),
+        embedder_for=lambda space: make_embedder(space, settings),
+        objects=S3ObjectReader(),
         max_bytes=settings.document_max_bytes,
     )
 
@@ -49,11 +58,11 @@ def build_parts() -> Parts:
 def _take(record: SQSRecord) -> None:
     parts = build_parts()
     for asked in parse_record(record.body):
-        change = asked
-        if isinstance(asked, ObjectChange):
-            taken = take_object(asked, parts.engine, parts.objects, parts.content, parts.max_bytes)
-            if taken is None:
-                continue
-            change = taken
-        logger.append_keys(document_id=change.document_id, version=change.version)
-        ingest(change, parts)
+        change = _save(asked, parts) if isinstance(asked, ObjectChange) else asked
+        if change is not None:
+            with logger.append_context_keys(document_id=change.document_id, version=change.version):
+                ingest(change, parts)
+
+
+def _save(event: ObjectChange, parts: Parts) -> Change | None:
+    return take_object(event, parts.engine, parts.objects, parts.content, parts.max_bytes)

@@ -15,7 +15,7 @@ class Parts:
 
     Attributes:
         embedder_for: returns the embedder of a space; None where every chunk brings its vector.
-        objects: reads what users put into buckets; None where no bucket sends events.
+        objects: reads what users put into buckets.
         max_bytes: the largest document that is read.
     """
 
@@ -23,5 +23,5 @@ class Parts:
     index: ChunkIndex
     content: ContentStore
     embedder_for: Callable[[EmbeddingSpace], Embedder | None]
-    objects: ObjectReader | None
+    objects: ObjectReader
     max_bytes: int

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from shared.fusion.keywords import dify_keywords, format_keywords
 from sqlalchemy import Engine, select
 
-from functions.ingest.cut import name_chunks
+from functions.ingest.passages import name_chunks
+from shared.fusion.keywords import dify_keywords, format_keywords
 from shared.model import Action, Change, Dataset, Document, IndexingStatus, Passage, Vector
 from shared.postgres import outbox
 from shared.postgres.chunks import Membership, StoredChunk, list_stored_ids, persist_chunks

@@ -6,9 +6,9 @@ A crash anywhere leaves the outbox row; the next delivery goes on from the step 
 
 from datetime import timedelta
 
-from functions.ingest.cut import cut
 from functions.ingest.embed import embed
 from functions.ingest.parts import Parts
+from functions.ingest.passages import cut_passages
 from functions.ingest.persist import find_new, persist
 from functions.ingest.publish import publish, remove
 from shared.errors import ContentMissing, DocumentRefused, Unavailable
@@ -77,7 +77,7 @@ def _process(work: Change, dataset: Dataset, document: Document, parts: Parts) -
         data = parts.content.get(document.content_key or "")
     except ContentMissing as error:
         raise DocumentRefused("internal", "its content is not in the content store") from error
-    passages = cut(document, dataset, data)
+    passages = cut_passages(document, dataset, data)
     _show(parts, document, IndexingStatus.SPLITTING)
     new = find_new(parts.engine, document, passages)
     vectors = embed(dataset.space, new, parts.embedder_for(dataset.space) if new else None)

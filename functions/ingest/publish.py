@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from shared.analysis.analyzer import analyze, keywords
 from sqlalchemy import Engine
 
+from shared.analysis.analyzer import analyze, keywords
 from shared.model import Dataset, Document, IndexedChunk, IndexingStatus
 from shared.ports import ChunkIndex, ContentStore
 from shared.postgres.chunks import (

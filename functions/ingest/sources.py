@@ -11,13 +11,12 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import Any
-from uuid import UUID, uuid5
 
-from shared.metadata.filter_values import validate_metadata
 from sqlalchemy import Engine
 
 from functions.ingest.events import ObjectChange
 from shared.errors import ChangeMalformed, DocumentRefused, InvalidRequest
+from shared.metadata.filter_values import validate_metadata
 from shared.model import Change, Dataset
 from shared.ports import ContentStore, ObjectReader
 from shared.postgres import outbox
@@ -30,6 +29,7 @@ from shared.postgres.documents import (
     save_document,
 )
 from shared.postgres.engine import read, transaction
+from shared.postgres.intake import accept_document, name_document
 
 _KEY = re.compile(r"datasets/(?P<dataset>[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/.*[^/]", re.S)
 SIDECAR = ".metadata.json"
@@ -82,14 +82,7 @@ def take_object(
         metadata = _read_sidecar(objects, event.bucket, key + SIDECAR)
     except ValueError as error:
         raise _refuse(engine, write, "sidecar", f"{write.name}{SIDECAR}: {error}") from error
-    content.put(write.content_key, data, write.media_type)
-    with transaction(engine) as connection:
-        return save_document(connection, replace(write, metadata=metadata))[1]
-
-
-def name_document(dataset_id: str, identity: str) -> str:
-    """Returns the id of the document with this external id or source URI: the same each time."""
-    return str(uuid5(UUID(dataset_id), identity))
+    return accept_document(engine, content, replace(write, metadata=metadata), data)[1]
 
 
 def _find_dataset(engine: Engine, key: str) -> Dataset:
@@ -133,11 +126,11 @@ def _read_sidecar(objects: ObjectReader, bucket: str, key: str) -> dict[str, Any
 def parse_sidecar(data: bytes) -> dict[str, Any]:
     """Returns the metadata that a sidecar holds; raises ValueError in words for its writer."""
     sidecar = json.loads(data)
-    metadata = sidecar.get("metadataAttributes") if isinstance(sidecar, dict) else None
+    metadata: Any = sidecar.get("metadataAttributes") if isinstance(sidecar, dict) else None
     if metadata is None:
         raise ValueError('it is not {"metadataAttributes": {…}}')
     try:
         validate_metadata(metadata, "/metadataAttributes")
     except InvalidRequest as error:
         raise ValueError(str(error)) from error
-    return metadata
+    return dict(metadata)

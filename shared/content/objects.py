@@ -1,32 +1,27 @@
-"""What users put into buckets of their own."""
+"""The adapter of the port `ObjectReader`: what users put into S3 buckets."""
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 from shared.content.s3 import TIMEOUT_SECONDS, explaining_trouble, find, open_s3, read_object
 
 
-class S3Objects:
-    """An `ObjectReader` of every bucket that the function may read.
+class S3ObjectReader:
+    """Reads objects of any bucket that the process may read."""
 
-    Args:
-        timeout: seconds to wait for a silent server, three times in all.
-        endpoint_url: another address than the region's own.
-    """
-
-    def __init__(self, timeout: float = TIMEOUT_SECONDS, endpoint_url: str | None = None) -> None:
-        self._open: Callable[[], Any] = lambda: open_s3(timeout, endpoint_url)
+    def __init__(self, *, timeout: float = TIMEOUT_SECONDS, endpoint_url: str | None = None) -> None:
+        self._timeout = timeout
+        self._endpoint_url = endpoint_url
 
     @cached_property
     def _client(self) -> Any:
-        return self._open()
+        return open_s3(self._timeout, self._endpoint_url)
 
     def size(self, bucket: str, key: str) -> int | None:
         """Returns an object's size in bytes; None where there is no such object."""
         with explaining_trouble(bucket):
-            head = find(self._client.head_object, bucket, key)
-        return None if head is None else int(head["ContentLength"])
+            answer = find(self._client.head_object, bucket, key)
+        return None if answer is None else int(answer["ContentLength"])
 
     def read(self, bucket: str, key: str) -> bytes | None:
         """Returns an object's bytes; None where there is no such object."""

@@ -5,11 +5,12 @@ from dataclasses import asdict
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from shared.errors import Conflict, NotFound
 from shared.model import Chunking, Dataset, EmbeddingSpace, IndexingTechnique, JsonObject
+from shared.postgres.ids import as_id
 from shared.postgres.tables import datasets
 
 
@@ -56,15 +57,19 @@ def get_dataset(connection: Connection, tenant_id: str, dataset_id: str) -> Data
 def get_datasets(
     connection: Connection, tenant_id: str, dataset_ids: Sequence[str]
 ) -> list[Dataset]:
-    """Returns datasets in the order of their ids; raises `NotFound` naming the first unknown id."""
+    """Returns datasets, each once, in the order asked; raises `NotFound` naming an unknown id."""
+    ids = {sent: as_id(sent) for sent in dataset_ids}
     rows = connection.execute(
-        select(datasets).where(datasets.c.tenant_id == tenant_id, datasets.c.id.in_(dataset_ids))
+        select(datasets).where(
+            datasets.c.tenant_id == as_id(tenant_id),
+            datasets.c.id.in_([id_ for id_ in ids.values() if id_ is not None]),
+        )
     )
     found = {row.id: _dataset(row) for row in rows}
-    for dataset_id in dataset_ids:
-        if dataset_id not in found:
-            raise NotFound(f"there is no dataset {dataset_id!r}")
-    return [found[dataset_id] for dataset_id in dataset_ids]
+    for sent, id_ in ids.items():
+        if id_ not in found:
+            raise NotFound(f"there is no dataset {sent!r}")
+    return [found[id_] for id_ in dict.fromkeys(ids.values()) if id_ is not None]
 
 
 def find_dataset(connection: Connection, dataset_id: str) -> Dataset | None:
@@ -87,7 +92,7 @@ def change_dataset(
     """Sets columns of one dataset; raises `NotFound` or, for a name that is taken, `Conflict`."""
     statement = (
         update(datasets)
-        .where(datasets.c.tenant_id == tenant_id, datasets.c.id == dataset_id)
+        .where(datasets.c.tenant_id == tenant_id, datasets.c.id == as_id(dataset_id))
         .values(values)
         .returning(datasets)
     )
@@ -98,13 +103,6 @@ def change_dataset(
     if row is None:
         raise NotFound(f"there is no dataset {dataset_id!r}")
     return _dataset(row)
-
-
-def delete_dataset(connection: Connection, tenant_id: str, dataset_id: str) -> None:
-    """Removes a dataset that holds no document any more."""
-    connection.execute(
-        delete(datasets).where(datasets.c.tenant_id == tenant_id, datasets.c.id == dataset_id)
-    )
 
 
 def _dataset(row: Row[Any]) -> Dataset:

@@ -3,7 +3,7 @@
 Every write goes through `_write`, which keeps `filter_values` and the dataset's counts in step.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -16,6 +16,7 @@ from shared.errors import NotFound, StaleVersion
 from shared.metadata.filter_values import Builtins, filter_values
 from shared.model import Action, Change, Document, IndexingStatus, JsonObject
 from shared.postgres import outbox
+from shared.postgres.ids import as_id
 from shared.postgres.tables import datasets, documents, index_versions
 
 
@@ -188,7 +189,9 @@ def get_document(connection: Connection, tenant_id: str, document_id: str) -> Do
 def find_document(connection: Connection, tenant_id: str, document_id: str) -> Document | None:
     """Returns a document, deleted ones too; None where the tenant never had it."""
     row = connection.execute(
-        select(documents).where(documents.c.id == document_id, documents.c.tenant_id == tenant_id)
+        select(documents).where(
+            documents.c.id == as_id(document_id), documents.c.tenant_id == tenant_id
+        )
     ).one_or_none()
     return None if row is None else _document(row)
 
@@ -219,17 +222,6 @@ def list_documents(
     if after is not None:
         statement = statement.where(place > after)
     return [_document(row) for row in connection.execute(statement)]
-
-
-def list_document_ids(connection: Connection, tenant_id: str, dataset_id: str) -> Sequence[str]:
-    """Returns the ids of a dataset's documents that are not gone from the index yet."""
-    return connection.scalars(
-        select(documents.c.id).where(
-            documents.c.tenant_id == tenant_id,
-            documents.c.dataset_id == dataset_id,
-            documents.c.deleted_at.is_(None),
-        )
-    ).all()
 
 
 def set_progress(connection: Connection, document: Document, status: IndexingStatus) -> None:
@@ -268,7 +260,7 @@ def write_locked(connection: Connection, locked: Document, values: Mapping[str, 
 def _lock(connection: Connection, tenant_id: str, document_id: str) -> Document | None:
     row = connection.execute(
         select(documents)
-        .where(documents.c.id == document_id, documents.c.tenant_id == tenant_id)
+        .where(documents.c.id == as_id(document_id), documents.c.tenant_id == tenant_id)
         .with_for_update()
     ).one_or_none()
     return None if row is None else _document(row)
@@ -304,9 +296,11 @@ def _write(
     values: Mapping[str, Any],
     updated_at: datetime | None = None,
 ) -> Document:
-    merged = {"name": current.name, "uploader": current.uploader, "source": current.source} | {
-        "doc_metadata": current.metadata
-    }
+    merged: dict[str, Any] = {
+        "name": current.name,
+        "uploader": current.uploader,
+        "source": current.source,
+    } | {"doc_metadata": current.metadata}
     merged |= values
     now = updated_at or datetime.now(UTC)
     builtins = Builtins(

@@ -1,0 +1,77 @@
+"""The bodies of the management API, as the native contract names them."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, FiniteFloat
+
+from shared.http.bodies import Body, RetrievalBody
+
+MOST_VERSION = 2**63 - 1
+_MOST_TEXT = 10_000_000
+
+
+Name = Annotated[str, Field(min_length=1, max_length=255, pattern=r"\S")]
+
+
+class EmbeddingBody(Body):
+    """Which vectors a dataset's chunks have."""
+
+    provider: Literal["bedrock", "openai_compatible", "local", "given"]
+    model: Annotated[str, Field(min_length=1, max_length=200)]
+    dimension: Annotated[int, Field(ge=1, le=16_000)] | None = None
+
+
+class DatasetBody(Body):
+    """POST /v1/datasets."""
+
+    name: Name
+    description: Annotated[str, Field(max_length=2_000)] = ""
+    provider: Literal["internal"] = "internal"
+    indexing_technique: Literal["high_quality", "economy"] = "high_quality"
+    embedding: EmbeddingBody | None = None
+    retrieval: RetrievalBody = Field(default_factory=RetrievalBody)
+    chunking: dict[str, Any] = Field(default_factory=dict)
+
+
+class DatasetPatch(Body):
+    """PATCH /v1/datasets/{id}; what is left out stays."""
+
+    name: Name | None = None
+    description: Annotated[str, Field(max_length=2_000)] | None = None
+    retrieval: RetrievalBody | None = None
+    chunking: dict[str, Any] | None = None
+
+
+class ChunkBody(Body):
+    """A chunk that the sender cut."""
+
+    text: Annotated[str, Field(max_length=_MOST_TEXT)]
+    vector: list[FiniteFloat] | None = None
+    page: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+
+
+class DocumentBody(Body):
+    """POST /v1/datasets/{id}/documents: text, or chunks."""
+
+    name: Name
+    text: str | None = None
+    chunks: Annotated[list[ChunkBody], Field(min_length=1)] | None = None
+    metadata: dict[str, Any] | None = None
+    external_id: Annotated[str, Field(min_length=1, max_length=1_000)] | None = None
+    version: Annotated[int, Field(ge=1, le=MOST_VERSION)] | None = None
+    source: Annotated[str, Field(max_length=2_000)] | None = None
+
+
+class BatchBody(Body):
+    """POST …/documents/batch; each document is judged alone."""
+
+    documents: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=500)]
+
+
+class DocumentPatch(Body):
+    """PATCH /v1/documents/{id}; what is left out stays, metadata replaces."""
+
+    name: Name | None = None
+    metadata: dict[str, Any] | None = None
+    enabled: bool | None = None
+    archived: bool | None = None

@@ -1,0 +1,79 @@
+"""What a document's body must satisfy beyond its types, before anything is written."""
+
+import json
+from typing import Any
+
+from pydantic import ValidationError
+
+from functions.manage.bodies import ChunkBody, DocumentBody
+from shared.errors import InvalidRequest, Problem, TooLarge
+from shared.http.problems import problems_of
+from shared.metadata.filter_values import validate_metadata
+from shared.model import CHUNKS_MEDIA_TYPE, Dataset
+from shared.models.vectors import VectorRefused, as_vector
+
+
+def parse_document(sent: dict[str, Any], pointer: str) -> DocumentBody:
+    """Returns one document of a batch; raises `InvalidRequest` with pointers below `pointer`."""
+    try:
+        return DocumentBody.model_validate(sent)
+    except ValidationError as error:
+        raise problems_of(error.errors(), pointer) from error
+
+
+def check_document(
+    body: DocumentBody, dataset: Dataset, most_bytes: int, pointer: str = ""
+) -> None:
+    """Raises `InvalidRequest` naming every wrong place, or `TooLarge`."""
+    if (body.text is None) == (body.chunks is None):
+        raise InvalidRequest.at(f"{pointer}/text", "send either text or chunks")
+    if body.text is not None:
+        _check_text(body.text, dataset, most_bytes, pointer)
+    if body.chunks is not None:
+        _check_chunks(body.chunks, dataset, pointer)
+    validate_metadata(body.metadata, f"{pointer}/metadata")
+
+
+def encode_document(body: DocumentBody) -> tuple[bytes, str]:
+    """Returns the bytes to keep and their media type."""
+    if body.chunks is not None:
+        chunks = [chunk.model_dump(exclude_none=True) for chunk in body.chunks]
+        return json.dumps({"chunks": chunks}, ensure_ascii=False).encode(), CHUNKS_MEDIA_TYPE
+    plain = body.name.lower().endswith(".txt")
+    return (body.text or "").encode(), "text/plain" if plain else "text/markdown"
+
+
+def _check_text(text: str, dataset: Dataset, most_bytes: int, pointer: str) -> None:
+    if dataset.space.provider == "given":
+        raise InvalidRequest.at(
+            f"{pointer}/text", "this dataset embeds nothing itself: send chunks with vectors"
+        )
+    if not text.strip():
+        raise InvalidRequest.at(f"{pointer}/text", "the text is blank")
+    if len(text.encode()) > most_bytes:
+        raise TooLarge(f"{pointer}/text: the text is larger than {most_bytes} bytes")
+
+
+def _check_chunks(chunks: list[ChunkBody], dataset: Dataset, pointer: str) -> None:
+    problems = [
+        Problem(f"{pointer}/chunks/{n}/vector", problem)
+        for n, chunk in enumerate(chunks)
+        if (problem := _find_problem(chunk, dataset)) is not None
+    ]
+    if problems:
+        raise InvalidRequest(*problems[:100])
+    if not any(chunk.text.strip() for chunk in chunks):
+        raise InvalidRequest.at(f"{pointer}/chunks", "every chunk is blank")
+
+
+def _find_problem(chunk: ChunkBody, dataset: Dataset) -> str | None:
+    if chunk.vector is None:
+        needed = dataset.space.provider == "given" and chunk.text.strip()
+        return "this dataset needs a vector with each chunk" if needed else None
+    if not dataset.space.has_vectors:
+        return "an economy dataset takes no vectors"
+    try:
+        as_vector(chunk.vector, dataset.space.dimension)
+    except VectorRefused as error:
+        return str(error)
+    return None

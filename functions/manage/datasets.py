@@ -1,0 +1,117 @@
+"""/v1/datasets: making and showing knowledge bases."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends
+
+from functions.manage.bodies import DatasetBody, DatasetPatch, EmbeddingBody
+from functions.manage.parts import Parts
+from shared.chunking import check_chunking
+from shared.errors import InvalidRequest
+from shared.http.keys import Caller
+from shared.model import NO_VECTORS, Chunking, Dataset, EmbeddingSpace, IndexingTechnique
+from shared.models.embedders import KNOWN_MODELS, check_space
+from shared.postgres import datasets
+from shared.postgres.engine import read, transaction
+
+
+def make_router(parts: Parts, caller: Any) -> APIRouter:
+    """Returns the dataset routes.
+
+    Args:
+        parts: what they work with.
+        caller: the dependency that tells who calls.
+    """
+    router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
+    who = Annotated[Caller, Depends(caller)]
+
+    @router.post("", status_code=201)
+    def create(body: DatasetBody, caller: who) -> dict[str, Any]:
+        with transaction(parts.engine) as connection:
+            made = datasets.create_dataset(
+                connection,
+                tenant_id=caller.tenant_id,
+                name=body.name,
+                description=body.description,
+                indexing_technique=IndexingTechnique(body.indexing_technique),
+                space=_space(body),
+                retrieval=body.retrieval.model_dump(exclude_unset=True),
+                chunking=check_chunking(body.chunking, "/chunking"),
+            )
+        return show(made)
+
+    @router.get("")
+    def list_all(caller: who) -> dict[str, Any]:
+        with read(parts.engine) as connection:
+            return {
+                "datasets": [show(d) for d in datasets.list_datasets(connection, caller.tenant_id)]
+            }
+
+    @router.get("/{dataset_id}")
+    def get(dataset_id: str, caller: who) -> dict[str, Any]:
+        with read(parts.engine) as connection:
+            return show(datasets.get_dataset(connection, caller.tenant_id, dataset_id))
+
+    @router.patch("/{dataset_id}")
+    def change(dataset_id: str, body: DatasetPatch, caller: who) -> dict[str, Any]:
+        values: dict[str, Any] = {"updated_at": datetime.now(UTC)}
+        if body.name is not None:
+            values["name"] = body.name
+        if body.description is not None:
+            values["description"] = body.description
+        if body.retrieval is not None:
+            values["retrieval"] = body.retrieval.model_dump(exclude_unset=True)
+        if body.chunking is not None:
+            values["chunking"] = asdict(check_chunking(body.chunking, "/chunking"))
+        with transaction(parts.engine) as connection:
+            return show(datasets.change_dataset(connection, caller.tenant_id, dataset_id, values))
+
+    return router
+
+
+def show(dataset: Dataset) -> dict[str, Any]:
+    """Returns a dataset as the API shows it."""
+    embedding = asdict(dataset.space) if dataset.space.has_vectors else None
+    return {
+        "id": dataset.id,
+        "name": dataset.name,
+        "description": dataset.description,
+        "provider": "internal",
+        "indexing_technique": dataset.indexing_technique,
+        "embedding": embedding,
+        "retrieval": dataset.retrieval,
+        "chunking": _show_chunking(dataset.chunking),
+        "searchable_documents": dataset.searchable_count,
+        "created_at": dataset.created_at,
+        "updated_at": dataset.updated_at,
+    }
+
+
+def _show_chunking(chunking: Chunking) -> dict[str, Any]:
+    return {key: value for key, value in asdict(chunking).items() if value is not None}
+
+
+def _space(body: DatasetBody) -> EmbeddingSpace:
+    if body.indexing_technique == "economy":
+        if body.embedding is not None:
+            raise InvalidRequest.at("/embedding", "an economy dataset has no embeddings")
+        return NO_VECTORS
+    if body.embedding is None:
+        raise InvalidRequest.at("/embedding", "a high_quality dataset needs an embedding")
+    return _checked(body.embedding)
+
+
+def _checked(body: EmbeddingBody) -> EmbeddingSpace:
+    dimension = body.dimension
+    if dimension is None:
+        known = KNOWN_MODELS.get(body.provider, {}).get(body.model)
+        if known is None:
+            raise InvalidRequest.at(
+                "/embedding/dimension", "this model's dimension is not known here"
+            )
+        dimension = max(known)
+    space = EmbeddingSpace(body.provider, body.model, dimension)
+    check_space(space)
+    return space

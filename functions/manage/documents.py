@@ -1,0 +1,210 @@
+"""/v1/documents: taking documents in, showing, changing and deleting them.
+
+A write answers once bytes, document and outbox row are safe; `wait=true` waits until queries
+find it, or do not any more.
+"""
+
+from hashlib import sha256
+from typing import Annotated, Any
+from uuid import uuid4
+
+from fastapi import APIRouter, Depends, Response
+from fastapi import Query as Parameter
+
+from functions.manage.bodies import BatchBody, DocumentBody, DocumentPatch
+from functions.manage.check import check_document, encode_document, parse_document
+from functions.manage.pages import parse_cursor, write_cursor
+from functions.manage.parts import Parts
+from functions.manage.show import show_chunk, show_document
+from functions.manage.wait import is_settled, wait_for
+from shared.errors import InvalidRequest, WinnowError
+from shared.http.keys import Caller
+from shared.http.problems import STATUS, describe
+from shared.metadata.filter_values import validate_metadata
+from shared.model import Change, Dataset, Document, IndexingStatus
+from shared.postgres import documents
+from shared.postgres.chunks import list_live
+from shared.postgres.datasets import get_dataset
+from shared.postgres.documents import DocumentWrite
+from shared.postgres.engine import read, transaction
+from shared.postgres.intake import accept_document, name_document
+
+_ACCEPTED, _SETTLED = 202, 201
+
+
+def make_router(parts: Parts, caller: Any) -> APIRouter:
+    """Returns the document routes.
+
+    Args:
+        parts: what they work with.
+        caller: the dependency that tells who calls.
+    """
+    router = APIRouter(prefix="/v1", tags=["documents"])
+    who = Annotated[Caller, Depends(caller)]
+    limit = Annotated[int, Parameter(ge=1, le=500)]
+
+    @router.post("/datasets/{dataset_id}/documents", status_code=_ACCEPTED)
+    def create(
+        dataset_id: str, body: DocumentBody, response: Response, caller: who, wait: bool = False
+    ) -> dict[str, Any]:
+        dataset = _get_dataset(parts, caller, dataset_id)
+        document, change = _take(parts, dataset, caller, body)
+        return _answer(parts, [document], _sent(parts, [change]), wait, response)[0]
+
+    @router.post("/datasets/{dataset_id}/documents/batch", status_code=_ACCEPTED)
+    def create_batch(
+        dataset_id: str, body: BatchBody, response: Response, caller: who, wait: bool = False
+    ) -> dict[str, Any]:
+        dataset = _get_dataset(parts, caller, dataset_id)
+        taken: list[Document | WinnowError] = []
+        changes: list[Change | None] = []
+        for n, sent in enumerate(body.documents):
+            try:
+                pointer = f"/documents/{n}"
+                one = parse_document(sent, pointer)
+                document, change = _take(parts, dataset, caller, one, pointer)
+            except WinnowError as error:
+                if STATUS.get(type(error), 500) >= 500:  # noqa: PLR2004
+                    raise
+                taken.append(error)
+            else:
+                taken.append(document)
+                changes.append(change)
+        stored = [each for each in taken if isinstance(each, Document)]
+        shown = iter(_answer(parts, stored, _sent(parts, changes), wait, response))
+        answers = [next(shown) if isinstance(e, Document) else describe(e) for e in taken]
+        return {"documents": answers}
+
+    @router.get("/datasets/{dataset_id}/documents")
+    def list_some(
+        dataset_id: str,
+        caller: who,
+        status: IndexingStatus | None = None,
+        cursor: str | None = None,
+        limit: limit = 50,
+    ) -> dict[str, Any]:
+        dataset = _get_dataset(parts, caller, dataset_id)
+        with read(parts.engine) as connection:
+            page = documents.list_documents(
+                connection,
+                caller.tenant_id,
+                dataset.id,
+                status=status,
+                after=parse_cursor(cursor),
+                limit=limit + 1,
+            )
+        more = write_cursor(page[limit - 1]) if len(page) > limit else None
+        return {"documents": [show_document(d) for d in page[:limit]], "next_cursor": more}
+
+    @router.get("/documents/{document_id}")
+    def get(document_id: str, caller: who) -> dict[str, Any]:
+        with read(parts.engine) as connection:
+            return show_document(documents.get_document(connection, caller.tenant_id, document_id))
+
+    @router.patch("/documents/{document_id}")
+    def change(
+        document_id: str, body: DocumentPatch, response: Response, caller: who, wait: bool = False
+    ) -> dict[str, Any]:
+        # PostgreSQL alone decides these, so they hold at once: there is nothing to wait for.
+        response.status_code = _SETTLED if wait else 200
+        values = _changes(body)
+        with transaction(parts.engine) as connection:
+            document = documents.change_document(connection, caller.tenant_id, document_id, values)
+        return show_document(document)
+
+    @router.delete("/documents/{document_id}", status_code=_ACCEPTED)
+    def delete(
+        document_id: str, response: Response, caller: who, wait: bool = False
+    ) -> dict[str, Any]:
+        with transaction(parts.engine) as connection:
+            document, change = documents.delete_document(connection, caller.tenant_id, document_id)
+        return _answer(parts, [document], _sent(parts, [change]), wait, response)[0]
+
+    @router.post("/documents/{document_id}/retry", status_code=_ACCEPTED)
+    def retry(
+        document_id: str, response: Response, caller: who, wait: bool = False
+    ) -> dict[str, Any]:
+        with transaction(parts.engine) as connection:
+            document, change = documents.retry_document(connection, caller.tenant_id, document_id)
+        return _answer(parts, [document], _sent(parts, [change]), wait, response)[0]
+
+    @router.get("/documents/{document_id}/chunks")
+    def list_chunks(
+        document_id: str,
+        caller: who,
+        after: Annotated[int, Parameter(ge=0)] = 0,
+        limit: limit = 100,
+    ) -> dict[str, Any]:
+        with read(parts.engine) as connection:
+            document = documents.get_document(connection, caller.tenant_id, document_id)
+            page = list_live(connection, document, after, limit + 1)
+        more = page[limit - 1].position if len(page) > limit else None
+        return {"chunks": [show_chunk(c) for c in page[:limit]], "next_after": more}
+
+    return router
+
+
+def _get_dataset(parts: Parts, caller: Caller, dataset_id: str) -> Dataset:
+    with read(parts.engine) as connection:
+        return get_dataset(connection, caller.tenant_id, dataset_id)
+
+
+def _take(
+    parts: Parts, dataset: Dataset, caller: Caller, body: DocumentBody, pointer: str = ""
+) -> tuple[Document, Change | None]:
+    check_document(body, dataset, parts.max_bytes, pointer)
+    data, media_type = encode_document(body)
+    digest = sha256(data).hexdigest()
+    named = body.external_id is not None
+    id_ = name_document(dataset.id, str(body.external_id)) if named else str(uuid4())
+    write = DocumentWrite(
+        id=id_,
+        tenant_id=dataset.tenant_id,
+        dataset_id=dataset.id,
+        external_id=body.external_id,
+        source=body.source,
+        name=body.name,
+        uploader=caller.name,
+        metadata=body.metadata or {},
+        version=body.version,
+        content_key=f"{dataset.tenant_id}/{dataset.id}/{id_}/{digest}",
+        content_hash=digest,
+        media_type=media_type,
+    )
+    return accept_document(parts.engine, parts.content, write, data)
+
+
+def _sent(parts: Parts, changes: list[Change | None]) -> bool:
+    waiting = [change for change in changes if change is not None]
+    parts.queue.send(waiting)
+    return bool(waiting)
+
+
+def _answer(
+    parts: Parts, written: list[Document], sent: bool, wait: bool, response: Response
+) -> list[dict[str, Any]]:
+    now = written
+    if wait and sent:
+        now = [wait_for(parts.engine, each, parts.wait_seconds) for each in written]
+    pairs = list(zip(written, now, strict=True))
+    settled = [is_settled(after, before.version) for before, after in pairs]
+    if wait and all(settled):
+        response.status_code = _SETTLED
+    codes = [_SETTLED if wait and each else _ACCEPTED for each in settled]
+    return [
+        show_document(each) | ({"status": code} if len(now) > 1 else {})
+        for each, code in zip(now, codes, strict=True)
+    ]
+
+
+def _changes(body: DocumentPatch) -> dict[str, Any]:
+    values: dict[str, Any] = body.model_dump(exclude_unset=True)
+    for field, value in values.items():
+        if value is None and field != "metadata":
+            raise InvalidRequest.at(f"/{field}", "null means nothing here; leave the field out")
+    if "metadata" in values:
+        validate_metadata(body.metadata, "/metadata")
+        values["doc_metadata"] = values.pop("metadata") or {}
+    if not values:
+        raise InvalidRequest.at("", "nothing to change")
+    return values

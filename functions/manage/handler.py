@@ -1,0 +1,46 @@
+"""Lambda entry and composition root of manage: settings → clients → app."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mangum import Mangum
+
+from functions.manage import datasets, documents
+from functions.manage.parts import Parts
+from shared.clients import connect_database, find_bootstrap_key
+from shared.content.open import open_content_store
+from shared.errors import ConfigurationError
+from shared.http.app import make_app
+from shared.http.keys import guard
+from shared.queue.sqs import SqsQueue
+from shared.settings import Settings, read_settings
+
+
+def build_parts(settings: Settings) -> Parts:
+    """Builds the clients; no connection is made yet."""
+    if settings.queue_url is None:
+        raise ConfigurationError("WINNOW_QUEUE_URL is not set: nobody would hear of changes")
+    return Parts(
+        engine=connect_database(settings),
+        content=open_content_store(settings.content_url),
+        queue=SqsQueue(settings.queue_url),
+        max_bytes=settings.document_max_bytes,
+        wait_seconds=settings.wait_seconds,
+    )
+
+
+_settings = read_settings()
+_parts = build_parts(_settings)
+_caller = guard(find_bootstrap_key(_settings))
+_app = make_app(
+    datasets.make_router(_parts, _caller),
+    documents.make_router(_parts, _caller),
+    most_bytes=_settings.request_max_bytes,
+)
+# With a lifespan, start-up and shutdown would run at every invocation.
+_http = Mangum(_app, lifespan="off")
+
+
+def lambda_handler(event: dict[str, Any], context: Any) -> Mapping[str, Any]:
+    """Answers an API Gateway event."""
+    return _http(event, context)

@@ -1,0 +1,23 @@
+"""What the management API works with; `handler.py` builds it."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Engine
+
+from shared.ports import ChangeQueue, ContentStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The clients and limits of the manage function.
+
+    Attributes:
+        max_bytes: the largest document that is taken.
+        wait_seconds: how long `wait=true` waits before it answers 202.
+    """
+
+    engine: Engine
+    content: ContentStore
+    queue: ChangeQueue
+    max_bytes: int
+    wait_seconds: float

@@ -1,0 +1,198 @@
+"""The native contract: POST /v1/retrieve ⇄ Query and Result."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, FiniteFloat
+
+from functions.retrieve.query import Query, Result
+from shared.errors import InvalidRequest
+from shared.fusion.fuse import FusionMethod, FusionPlan
+from shared.fusion.weighted import Weights
+from shared.http.bodies import Body, FusionBody, RetrievalBody
+from shared.metadata.conditions import Tree
+from shared.metadata.parse import parse_filter
+from shared.model import Dataset, EmbeddingSpace, IndexingTechnique, SearchMethod, Vector
+from shared.models.vectors import VectorRefused, as_vector
+
+MOST_ANSWER_BYTES = 5_000_000
+_NEEDS_VECTORS = {SearchMethod.SEMANTIC, SearchMethod.HYBRID}
+
+
+class FilterBody(Body):
+    """Which documents may be found."""
+
+    mode: Literal["disabled", "manual", "automatic"] = "disabled"
+    logical_operator: str | None = None
+    conditions: list[Any] | dict[str, Any] | None = None
+    inputs: dict[str, Any] | None = None
+    model: dict[str, Any] | None = None
+    on_automatic_failure: Literal["unfiltered", "empty", "error"] = "unfiltered"
+
+
+class RetrieveBody(RetrievalBody):
+    """POST /v1/retrieve. Only query and dataset_ids are required."""
+
+    query: Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
+    dataset_ids: Annotated[list[str], Field(min_length=1, max_length=100)]
+    metadata_filtering: FilterBody | None = None
+    on_channel_failure: Literal["degrade", "error"] = "degrade"
+    deadline_ms: Annotated[int, Field(ge=1, le=60_000)] = 2_500
+    explain: bool = False
+    query_vector: list[FiniteFloat] | None = None
+    attachments: list[Any] | None = None
+
+
+def to_query(body: RetrieveBody, tenant_id: str, datasets: Sequence[Dataset]) -> Query:
+    """Returns what a body asks for; settings it leaves out come from its first dataset.
+
+    Raises:
+        InvalidRequest: naming the field.
+    """
+    if body.attachments:
+        raise InvalidRequest.at("/attachments", "image queries are not available yet")
+    space = _agree(datasets)
+    settings = RetrievalBody.model_validate(
+        _defaults(datasets[0])
+        | body.model_dump(include=set(RetrievalBody.model_fields), exclude_unset=True)
+    )
+    method = SearchMethod(settings.search_method)
+    if method in _NEEDS_VECTORS and not space.has_vectors:
+        raise InvalidRequest.at(
+            "/search_method", "an economy dataset takes keyword_search and full_text_search only"
+        )
+    return Query(
+        tenant_id=tenant_id,
+        text=body.query,
+        datasets=datasets,
+        filter=_read_filter(body.metadata_filtering),
+        plan=_plan(settings, method),
+        top_k=settings.top_k,
+        vector=_read_vector(body.query_vector, space, method),
+        deadline=body.deadline_ms / 1000,
+        fails_on_channel=body.on_channel_failure == "error",
+    )
+
+
+def to_answer(body: RetrieveBody, result: Result) -> bytes:
+    """Returns the JSON answer; whole records are cut to keep it under what Lambda can answer."""
+    records = [_show_record(record, body.explain) for record in result.records]
+    answer: dict[str, Any] = {
+        "records": records,
+        "applied_filter": _show_filter(body.metadata_filtering, result),
+        "degraded": [{"channel": d.channel, "reason": d.reason} for d in result.degraded],
+        "truncated": False,
+        "timings_ms": result.timings,
+    }
+    if body.explain:
+        answer["left_out_words"] = result.left_out_words
+        answer["dropped"] = [
+            {"chunk_id": d.chunk_id, "reason": d.reason, "explain": d.explanation.to_json()}
+            for d in result.dropped
+        ]
+    written = _write(answer)
+    while len(written) > MOST_ANSWER_BYTES and records:
+        records.pop()
+        answer["truncated"] = True
+        written = _write(answer)
+    return written
+
+
+def _write(answer: Mapping[str, Any]) -> bytes:
+    return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _agree(datasets: Sequence[Dataset]) -> EmbeddingSpace:
+    spaces = {dataset.space for dataset in datasets}
+    if len(spaces) > 1:
+        raise InvalidRequest.at(
+            "/dataset_ids",
+            "these datasets have different embedding models, whose scores can't be compared: "
+            "ask each model's datasets in a query of their own",
+        )
+    return datasets[0].space
+
+
+def _defaults(dataset: Dataset) -> dict[str, Any]:
+    economy = dataset.indexing_technique is IndexingTechnique.ECONOMY
+    usual = {"search_method": SearchMethod.KEYWORD} if economy else {}
+    return usual | dict(dataset.retrieval)
+
+
+def _plan(settings: RetrievalBody, method: SearchMethod) -> FusionPlan:
+    fusion = settings.fusion or FusionBody()
+    if fusion.method == "reranking_model" or fusion.reranking_model is not None:
+        raise InvalidRequest.at("/fusion/method", "reranking models are not available yet")
+    if fusion.keyword_scoring == "bm25":
+        raise InvalidRequest.at("/fusion/keyword_scoring", "bm25 scoring is not available yet")
+    if method is not SearchMethod.HYBRID and "method" in fusion.model_fields_set:
+        raise InvalidRequest.at(
+            "/fusion/method", f"{fusion.method} belongs to hybrid_search, not to {method}"
+        )
+    weights = fusion.weights
+    return FusionPlan(
+        search_method=method,
+        method=FusionMethod(fusion.method),
+        weights=Weights(weights.vector, weights.keyword) if weights else None,
+        rank_constant=fusion.rank_constant,
+        threshold=settings.score_threshold,
+    )
+
+
+def _read_filter(body: FilterBody | None) -> Tree | None:
+    if body is None or body.mode == "disabled":
+        return None
+    if body.mode == "automatic":
+        raise InvalidRequest.at("/metadata_filtering/mode", "automatic mode is not available yet")
+    return parse_filter(
+        body.logical_operator,
+        body.conditions,
+        pointer="/metadata_filtering",
+        inputs=body.inputs or {},
+    )
+
+
+def _read_vector(
+    sent: Sequence[float] | None, space: EmbeddingSpace, method: SearchMethod
+) -> Vector | None:
+    if sent is None:
+        if space.provider == "given" and method in _NEEDS_VECTORS:
+            raise InvalidRequest.at("/query_vector", "this dataset needs a vector with each query")
+        return None
+    if not space.has_vectors:
+        raise InvalidRequest.at("/query_vector", "an economy dataset has no vectors")
+    try:
+        return as_vector(sent, space.dimension)
+    except VectorRefused as error:
+        raise InvalidRequest.at("/query_vector", str(error)) from error
+
+
+def _show_record(record: Any, explain: bool) -> dict[str, Any]:
+    passage = record.passage
+    shown = {
+        "chunk_id": passage.chunk_id,
+        "document_id": passage.document_id,
+        "dataset_id": passage.dataset_id,
+        "score": record.score,
+        "content": passage.content,
+        "title": passage.title,
+        "metadata": passage.metadata,
+        "position": passage.position,
+        "page": passage.page,
+        "source": passage.source,
+    }
+    return shown | ({"explain": record.explanation.to_json()} if explain else {})
+
+
+def _show_filter(body: FilterBody | None, result: Result) -> dict[str, Any] | None:
+    if body is None or body.mode == "disabled":
+        return None
+    return {
+        "mode": body.mode,
+        "logical_operator": (body.logical_operator or "and").lower(),
+        "conditions": body.conditions or [],
+        "dropped": [],
+        "failure": None,
+        "matched_documents": result.matched_documents,
+    }

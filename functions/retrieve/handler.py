@@ -1,0 +1,46 @@
+"""Lambda entry and composition root of retrieve: settings → clients → app."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mangum import Mangum
+
+from functions.retrieve.app import make_router
+from functions.retrieve.direct import answer_directly, is_direct
+from functions.retrieve.parts import Parts
+from functions.retrieve.pool import Pool
+from functions.retrieve.search import Searcher
+from shared.clients import connect_database, connect_search, find_bootstrap_key
+from shared.http.app import make_app
+from shared.http.keys import guard
+from shared.models.embedders import make_embedder
+from shared.opensearch.search import OpenSearchChunkSearch
+from shared.settings import Settings, read_settings
+
+
+def build_parts(settings: Settings) -> Parts:
+    """Builds the clients; no connection is made yet."""
+    searcher = Searcher(
+        search=OpenSearchChunkSearch(connect_search(settings), settings.index_prefix),
+        embedder_for=lambda space: make_embedder(space, settings),
+        pool=Pool(settings.retrieval_executors),
+        depth=settings.retrieval_depth,
+    )
+    return Parts(connect_database(settings), searcher)
+
+
+_settings = read_settings()
+_parts = build_parts(_settings)
+_app = make_app(
+    make_router(_parts, guard(find_bootstrap_key(_settings))),
+    most_bytes=_settings.request_max_bytes,
+)
+# With a lifespan, start-up and shutdown would run at every invocation.
+_http = Mangum(_app, lifespan="off")
+
+
+def lambda_handler(event: dict[str, Any], context: Any) -> Mapping[str, Any]:
+    """Answers an API Gateway event, or {"tenant_id", "retrieve"} of an IAM-authorised invoke."""
+    if is_direct(event):
+        return answer_directly(event, _parts)
+    return _http(event, context)

@@ -1,0 +1,35 @@
+"""The winners' text and metadata, from PostgreSQL: what is not to be seen now is never returned."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Engine
+
+from functions.retrieve.query import Query, Record
+from functions.retrieve.stopwatch import Stopwatch
+from shared.fusion.rank import Dropped, DropReason, Scored, cut, shown_score
+from shared.postgres import retrieval
+from shared.postgres.engine import read
+
+
+def hydrate(
+    query: Query, ranked: Sequence[Scored], engine: Engine, watch: Stopwatch
+) -> tuple[list[Record], list[Dropped]]:
+    """Returns the first top_k candidates that may be seen, and those that fell out.
+
+    A candidate that is deleted, disabled or archived by now gives its place to the next one.
+    """
+    records: list[Record] = []
+    dropped: list[Dropped] = []
+    rest = list(ranked)
+    with read(engine) as connection:
+        while rest and len(records) < query.top_k:
+            page, rest = rest[: query.top_k - len(records)], rest[query.top_k - len(records) :]
+            ids = [scored.chunk_id for scored in page]
+            found = retrieval.hydrate(connection, query.tenant_id, ids, watch.age())
+            for scored in page:
+                passage = found.get(scored.chunk_id)
+                if passage is None:
+                    dropped.append(Dropped.of(scored, DropReason.HIDDEN))
+                else:
+                    records.append(Record(passage, shown_score(scored.score), scored.explanation))
+    return records, [*dropped, *cut(rest, 0)[1]]

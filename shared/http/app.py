@@ -1,0 +1,23 @@
+"""Routers → one app: the same under Mangum and under uvicorn."""
+
+from fastapi import APIRouter, FastAPI
+
+from shared.http import problems
+from shared.http.edge import Edge
+
+
+def make_app(*routers: APIRouter, most_bytes: int) -> FastAPI:
+    """Returns an app of these routers, with bounded bodies and errors as problems."""
+    app = FastAPI(
+        title="Winnow",
+        summary="Hybrid retrieval: exact filters, scores that mean something, nothing lost.",
+        version="1",
+        redirect_slashes=False,
+        strict_content_type=False,
+        responses={400: {"description": "Problem", "content": {"application/problem+json": {}}}},
+    )
+    for router in routers:
+        app.include_router(router)
+    problems.install(app)
+    app.add_middleware(Edge, most_bytes=most_bytes)
+    return app

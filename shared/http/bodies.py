@@ -1,0 +1,47 @@
+"""How a query's retrieval settings look on the wire: in a query, and as a dataset's defaults."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
+
+MOST_TOP_K = 100
+
+
+class Body(BaseModel):
+    """A body whose unknown fields are refused and whose values are never converted."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class WeightsBody(Body):
+    """How much each component counts: finite, not negative, both given, not both 0."""
+
+    vector: Annotated[FiniteFloat, Field(ge=0)]
+    keyword: Annotated[FiniteFloat, Field(ge=0)]
+
+    @model_validator(mode="after")
+    def _weigh_something(self) -> Self:
+        if self.vector == 0 and self.keyword == 0:
+            raise ValueError("the weights are both 0")
+        return self
+
+
+class FusionBody(Body):
+    """How the candidates of a hybrid search are scored."""
+
+    method: Literal["weighted_score", "rrf", "reranking_model", "none"] = "weighted_score"
+    weights: WeightsBody | None = None
+    keyword_scoring: Literal["dify", "bm25"] = "dify"
+    rank_constant: Annotated[int, Field(ge=1, le=10_000)] = 60
+    reranking_model: dict[str, Any] | None = None
+
+
+class RetrievalBody(Body):
+    """The settings that a dataset may hold as defaults for its queries."""
+
+    search_method: Literal[
+        "hybrid_search", "semantic_search", "full_text_search", "keyword_search"
+    ] = "hybrid_search"
+    top_k: Annotated[int, Field(ge=1, le=MOST_TOP_K)] = 4
+    score_threshold: Annotated[FiniteFloat, Field(ge=-1, le=1)] | None = None
+    fusion: FusionBody | None = None

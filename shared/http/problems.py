@@ -1,0 +1,128 @@
+"""The one table from error class to status, and errors as RFC 9457 problems."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from shared import errors
+from shared.errors import InvalidRequest, Problem, WinnowError, join_pointer
+from shared.telemetry import logger
+
+STATUS: Mapping[type[WinnowError], int] = {
+    errors.InvalidRequest: 400,
+    errors.Unauthorized: 401,
+    errors.Forbidden: 403,
+    errors.NotFound: 404,
+    errors.Conflict: 409,
+    errors.StaleVersion: 409,
+    errors.TooLarge: 413,
+    errors.UnsupportedMediaType: 415,
+    errors.Unavailable: 503,
+    errors.IndexUnavailable: 503,
+    errors.DatabaseUnavailable: 503,
+    errors.EmbedderFailed: 503,
+}
+"""What callers are told. Errors that are not here are faults of ours: 500, without details."""
+
+_TITLES = {
+    400: "Your request is wrong",
+    401: "No valid key",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Method not allowed",
+    409: "Conflict",
+    413: "Too large",
+    415: "File type not supported",
+    500: "Internal error",
+    503: "Not available now",
+}
+_RETRY_AFTER_SECONDS = "1"
+
+
+def describe(error: Exception) -> dict[str, Any]:
+    """Returns the problem document of an error."""
+    status = STATUS.get(type(error), 500)  # type: ignore[arg-type]  # a foreign class is simply absent
+    problems = error.problems if isinstance(error, InvalidRequest) else ()
+    detail = str(error) if status != 500 else "An unexpected error; the logs tell more."  # noqa: PLR2004
+    return _document(status, detail, problems)
+
+
+def install(app: FastAPI) -> None:
+    """Makes an app answer every error as a problem."""
+    app.add_exception_handler(RequestValidationError, _refuse)
+    app.add_exception_handler(HTTPException, _pass_on)
+    app.add_exception_handler(WinnowError, _answer)
+    app.add_exception_handler(Exception, _answer)
+
+
+def respond(error: Exception) -> JSONResponse:
+    """Returns the answer that an error becomes."""
+    document = describe(error)
+    headers = {}
+    if document["status"] == 503:  # noqa: PLR2004
+        headers["Retry-After"] = _RETRY_AFTER_SECONDS
+    if document["status"] == 401:  # noqa: PLR2004
+        headers["WWW-Authenticate"] = "Bearer"
+    return _response(document, headers)
+
+
+def problems_of(found: Sequence[Any], base: str = "") -> InvalidRequest:
+    """Returns pydantic's findings as one error of ours."""
+    return InvalidRequest(*(Problem(join_pointer(base, *e["loc"]), _words(e)) for e in found))
+
+
+def _words(found: Mapping[str, Any]) -> str:
+    return "unknown field" if found["type"] == "extra_forbidden" else str(found["msg"])
+
+
+async def _answer(_request: Request, error: Exception) -> JSONResponse:
+    answer = respond(error)
+    if answer.status_code >= 500:  # noqa: PLR2004
+        logger.error("request failed", exc_info=error)
+    return answer
+
+
+async def _refuse(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)  # noqa: S101
+    return respond(InvalidRequest(*(_locate(each) for each in error.errors())))
+
+
+def _locate(found: Mapping[str, Any]) -> Problem:
+    if found["type"] == "json_invalid":
+        return Problem("", f"is not JSON: {found['ctx']['error']} at character {found['loc'][-1]}")
+    # The first step says body, query or path; a pointer goes into the body.
+    place, *steps = found["loc"]
+    return Problem(
+        join_pointer("", *(steps if place == "body" else [place, *steps])), _words(found)
+    )
+
+
+async def _pass_on(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)  # noqa: S101
+    return _response(_document(error.status_code, str(error.detail), ()), error.headers)
+
+
+def _document(status: int, detail: str, problems: Sequence[Problem]) -> dict[str, Any]:
+    title = _TITLES.get(status, "Error")
+    document: dict[str, Any] = {
+        "type": f"urn:winnow:problem:{title.lower().replace(' ', '-')}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+    }
+    if problems:
+        document["errors"] = [{"pointer": p.pointer, "detail": p.detail} for p in problems]
+    return document
+
+
+def _response(document: dict[str, Any], headers: Mapping[str, str] | None) -> JSONResponse:
+    return JSONResponse(
+        document,
+        status_code=document["status"],
+        headers=dict(headers or {}),
+        media_type="application/problem+json",
+    )
