@@ -1,0 +1,1 @@
+"""Text into tokens: one analyzer for ingest and query. Pure, free of I/O."""

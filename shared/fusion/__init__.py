@@ -1,0 +1,1 @@
+"""Ranked lists of hits into one scored, explained list. Pure, free of I/O."""

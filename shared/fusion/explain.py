@@ -1,0 +1,43 @@
+"""Why a chunk stands where it stands."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from shared.fusion.weighted import Weights
+from shared.model import Channel, Standing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Every figure that made the final score.
+
+    Attributes:
+        channels: rank and raw score in each channel that found the chunk.
+        vector_score: V, the cosine; None where it is unknown.
+        keyword_score: K; None where the query's method has none.
+        weights: as applied, their sum 1; None where the method has none.
+        rerank_score: the reranking model's, in 0 to 1.
+        final_score: unrounded, maybe negative; what threshold and order used.
+        threshold: what the final score was compared with; None when that was off.
+    """
+
+    channels: Mapping[Channel, Standing]
+    vector_score: float | None = None
+    keyword_score: float | None = None
+    weights: Weights | None = None
+    rerank_score: float | None = None
+    final_score: float
+    threshold: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the `explain` object of an answer's record."""
+        return {
+            "channels": {str(name): asdict(standing) for name, standing in self.channels.items()},
+            "vector_score": self.vector_score,
+            "keyword_score": self.keyword_score,
+            "weights": asdict(self.weights) if self.weights else None,
+            "rerank_score": self.rerank_score,
+            "final_score": self.final_score,
+            "threshold": self.threshold,
+        }

@@ -1,0 +1,129 @@
+"""Candidates in, one ordered and explained list out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shared.fusion.explain import Explanation
+from shared.fusion.rank import Dropped, Scored, pass_threshold, rank
+from shared.fusion.rrf import rrf_scores
+from shared.fusion.weighted import Weights, weighted_scores
+from shared.model import Candidate, Channel, SearchMethod
+
+type Scores = NDArray[np.float64]
+
+
+class FusionMethod(StrEnum):
+    """How a hybrid query makes one score of its channels' answers."""
+
+    WEIGHTED_SCORE = "weighted_score"
+    RRF = "rrf"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FusionPlan:
+    """How candidates become a list.
+
+    Attributes:
+        search_method: a query of one channel is scored by that channel's component.
+        method: what a hybrid query does; the others have no use for it.
+        weights: None for the method's own: 0.7 and 0.3 (weighted_score), equal (rrf).
+        rank_constant: of rrf.
+        threshold: the least final score; None is off, 0 is a threshold.
+    """
+
+    search_method: SearchMethod
+    method: FusionMethod = FusionMethod.WEIGHTED_SCORE
+    weights: Weights | None = None
+    rank_constant: int = 60
+    threshold: float | None = None
+
+    @property
+    def applied_weights(self) -> Weights | None:
+        """The weights that the scores are made with, their sum 1; None where there are none."""
+        if self.search_method is not SearchMethod.HYBRID or self.method is FusionMethod.NONE:
+            return None
+        default = Weights(1, 1) if self.method is FusionMethod.RRF else Weights()
+        return (self.weights or default).scale()
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """The candidates in order.
+
+    Attributes:
+        ranked: all that reach the threshold, best first; `rank.cut` cuts them to top_k, once it is
+            known which of them still exist.
+        dropped: those that don't, best first.
+    """
+
+    ranked: list[Scored]
+    dropped: list[Dropped]
+
+
+def fuse(
+    candidates: Sequence[Candidate], plan: FusionPlan, keyword_scores: Scores | None = None
+) -> Fused:
+    """Scores, orders and thresholds the candidates. What is not known of a candidate counts 0.
+
+    Args:
+        candidates: with V and their standing in each channel; ids are distinct.
+        plan: the method, its weights and the threshold.
+        keyword_scores: K of each candidate, shape (candidates,).
+
+    Raises:
+        ValueError: the plan's scores are made of K, and it is not there.
+    """
+    weights = plan.applied_weights
+    keyword = None if keyword_scores is None else _known(keyword_scores)
+    scores = _score(candidates, plan, keyword, weights)
+    shown = [None] * len(candidates) if keyword is None else keyword.tolist()
+    scored = [
+        Scored(
+            candidate.chunk_id,
+            score,
+            Explanation(
+                channels=candidate.channels,
+                vector_score=candidate.cosine,
+                keyword_score=keyword_score,
+                weights=weights,
+                final_score=score,
+                threshold=plan.threshold,
+            ),
+        )
+        for candidate, score, keyword_score in zip(candidates, scores.tolist(), shown, strict=True)
+    ]
+    return Fused(*pass_threshold(rank(scored), plan.threshold))
+
+
+def _score(
+    candidates: Sequence[Candidate],
+    plan: FusionPlan,
+    keyword: Scores | None,
+    weights: Weights | None,
+) -> Scores:
+    cosines = _known(np.array([candidate.cosine for candidate in candidates], np.float64))
+    if plan.search_method is SearchMethod.SEMANTIC:
+        return cosines
+    if plan.search_method is not SearchMethod.HYBRID:
+        return _require(keyword)
+    if weights is None:
+        return cosines
+    if plan.method is FusionMethod.RRF:
+        by_channel = {Channel.VECTOR: weights.vector, Channel.TEXT: weights.keyword}
+        return rrf_scores(candidates, by_channel, plan.rank_constant)
+    return weighted_scores(cosines, _require(keyword), weights)
+
+
+def _require(keyword: Scores | None) -> Scores:
+    if keyword is None:
+        raise ValueError("keyword_scores: these scores are made of them")
+    return keyword
+
+
+def _known(scores: Scores) -> Scores:
+    return np.nan_to_num(scores, nan=0.0, posinf=0.0, neginf=0.0)
