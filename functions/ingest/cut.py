@@ -1,65 +1,79 @@
-"""Raw bytes → passages: the chunks that the sender cut, or those of our own chunker."""
+"""Cuts one text into overlapping pieces under a token budget, at the best places there are."""
 
-import json
-from collections import Counter
-from collections.abc import Sequence
-from hashlib import sha256
-from uuid import UUID, uuid5
+import sys
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 
-from shared.models.vectors import as_vector
+import numpy as np
 
-from functions.ingest.chunk import chunk
-from functions.ingest.parse import parse
-from shared.errors import DocumentRefused
-from shared.model import Dataset, Document, Passage
+from functions.ingest.breaks import Breaks, TokenIndices, find_breaks
+from functions.ingest.tokens import find_tokens
+from shared.model import Span
 
-CHUNKS_MEDIA_TYPE = "application/vnd.winnow.chunks+json"
-"""Content that the sender cut already: {"chunks": [{"text", "vector", "page"}]}."""
+_NONE_AFTER = sys.maxsize
+_NONE_BEFORE = 0
 
 
-def cut(document: Document, dataset: Dataset, data: bytes) -> list[Passage]:
-    """Returns the passages of a document's content, none of them blank.
+def cut(text: str, budget: int, overlap: int = 0, body: int = 0) -> Iterator[Span]:
+    """Yields the spans of a text's pieces; together they hold all that is not white space.
 
-    Raises:
-        DocumentRefused: the bytes can't be read, or hold no text.
+    A piece is as long as the budget allows, but ends with a paragraph where that fills more than
+    half of it, else with a sentence, else with a word; inside a word only when the word alone is
+    over the budget. The next piece starts at most `overlap` tokens before that end, at a sentence,
+    else at a word. Starts and ends strictly rise; no piece starts or ends with white space.
+
+    Args:
+        text: what is cut.
+        budget: the most tokens of a piece, at least 1.
+        overlap: the most tokens that a piece repeats of the one before; at most half the budget.
+        body: the first character after the text's heading lines; no piece ends there, so that they
+            stay with what follows.
     """
-    if document.media_type == CHUNKS_MEDIA_TYPE:
-        passages = _take_chunks(dataset, data)
-    else:
-        parsed = parse(data, document.media_type or "", document.name)
-        passages = chunk(parsed, dataset.chunking)
-    if not passages:
-        raise DocumentRefused("no_text", "the document holds no text")
-    return passages
+    tokens = find_tokens(text)
+    total = len(tokens)
+    breaks = _hold_heading(find_breaks(text, tokens), int(np.searchsorted(tokens[:, 0], body)))
+    start = end = 0
+    while end < total:
+        start = _choose_start(breaks, start, end, overlap) if end else 0
+        end = _choose_end(breaks, start, end, budget) if start + budget < total else total
+        yield Span(int(tokens[start, 0]), int(tokens[end - 1, 1]))
 
 
-def _take_chunks(dataset: Dataset, data: bytes) -> list[Passage]:
-    sent = [each for each in json.loads(data)["chunks"] if each["text"].strip()]
-    dimension = dataset.space.dimension
-    return [
-        Passage(
-            text=each["text"],
-            position=position,
-            page=each.get("page"),
-            vector=as_vector(each["vector"], dimension) if each.get("vector") else None,
-        )
-        for position, each in enumerate(sent)
-    ]
+def _hold_heading(breaks: Breaks, body: int) -> Breaks:
+    return Breaks(
+        paragraphs=breaks.paragraphs[breaks.paragraphs > body],
+        sentences=breaks.sentences[breaks.sentences > body],
+        words=breaks.words[breaks.words != body],
+    )
 
 
-def name_chunks(document: Document, passages: Sequence[Passage]) -> list[str]:
-    """Returns each passage's chunk id: the same text of the same document has the same id again.
+def _choose_end(breaks: Breaks, start: int, done: int, budget: int) -> int:
+    """Returns where the piece from token `start` ends: after `done`, where the last one ended."""
+    limit = start + budget
+    paragraph = _find_last(breaks.paragraphs, limit)
+    if paragraph > max(done, start + budget // 2):
+        return paragraph
+    for level in (breaks.sentences, breaks.words):
+        if (end := _find_last(level, limit)) > done:
+            return end
+    return limit
 
-    uuid5 of the dataset, over document, SHA-256 of the searchable text (and of the vector, where
-    the sender brought one) and the occurrence number of that text in the document.
-    """
-    seen: Counter[str] = Counter()
-    ids = []
-    for passage in passages:
-        digest = sha256(passage.searchable_text.encode())
-        if passage.vector is not None:
-            digest.update(passage.vector.tobytes())
-        text = digest.hexdigest()
-        ids.append(str(uuid5(UUID(document.dataset_id), f"{document.id}/{text}/{seen[text]}")))
-        seen[text] += 1
-    return ids
+
+def _choose_start(breaks: Breaks, start: int, end: int, overlap: int) -> int:
+    """Returns where the piece after that of the tokens `start` to `end` starts."""
+    earliest = max(end - overlap, start + 1)
+    if (sentence := _find_first(breaks.sentences, earliest)) < end:
+        return sentence
+    if (word := _find_first(breaks.words, earliest)) <= end:
+        return word
+    return earliest  # a cut inside a word without a blank: there is nothing better in reach
+
+
+def _find_last(breaks: TokenIndices, limit: int) -> int:
+    index = bisect_right(breaks, limit)
+    return int(breaks[index - 1]) if index else _NONE_BEFORE
+
+
+def _find_first(breaks: TokenIndices, earliest: int) -> int:
+    index = bisect_left(breaks, earliest)
+    return int(breaks[index]) if index < len(breaks) else _NONE_AFTER

@@ -25,8 +25,18 @@ from shared.opensearch.index import OpenSearchChunkIndex
 from shared.settings import read_settings
 from shared.telemetry import logger
 
+
+class _Processor(BatchProcessor):
+    """Says in the logs why a record failed."""
+
+    def failure_handler(self, record: Any, exception: Any) -> Any:
+        """Keeps the record for batchItemFailures."""
+        logger.warning("record failed", exc_info=exception, message_id=record.message_id)
+        return super().failure_handler(record, exception)
+
+
 # A batch in which every record is poison is handled, not an error of the function.
-processor = BatchProcessor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
+processor = _Processor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
 
 
 def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> Mapping[str, Any]:

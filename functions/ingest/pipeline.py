@@ -21,7 +21,11 @@ from shared.postgres.engine import read, transaction
 LEASE = timedelta(minutes=5)
 """How long a worker may be at one document before another may take it: a Lambda's time limit."""
 
+RETRY_DELAY = timedelta(seconds=5)
+"""How soon work that met a silent store or model may be taken again; it is never given up."""
+
 MOST_ATTEMPTS = 8
+"""How often a worker may die over one document before that is the document's fault."""
 
 
 def ingest(change: Change, parts: Parts) -> None:
@@ -42,7 +46,7 @@ def ingest(change: Change, parts: Parts) -> None:
         return
     work, attempts = taken
     try:
-        _work(work, attempts, dataset, document, parts)
+        done = _work(work, attempts, dataset, document, parts)
     except DocumentRefused as refusal:
         with transaction(parts.engine) as connection:
             fail_document(connection, document, refusal.code, str(refusal))
@@ -50,25 +54,24 @@ def ingest(change: Change, parts: Parts) -> None:
         raise
     except Unavailable as error:
         with transaction(parts.engine) as connection:
-            delay = timedelta(seconds=min(2**attempts, 60))
-            outbox.release(connection, work, str(error), delay)
+            outbox.release(connection, work, str(error), RETRY_DELAY)
         raise
-    with transaction(parts.engine) as connection:
-        outbox.finish(connection, work)
+    if done:
+        with transaction(parts.engine) as connection:
+            outbox.finish(connection, work)
 
 
-def _work(work: Change, attempts: int, dataset: Dataset, document: Document, parts: Parts) -> None:
+def _work(work: Change, attempts: int, dataset: Dataset, document: Document, parts: Parts) -> bool:
     if attempts > MOST_ATTEMPTS:
         raise DocumentRefused("internal", f"given up after {MOST_ATTEMPTS} attempts")
     if work.action is Action.DELETE:
-        remove(parts.engine, parts.index, parts.content, dataset, document)
-        return
+        return remove(parts.engine, parts.index, parts.content, dataset, document)
     if work.action is Action.PROCESS:
         stored = _process(work, dataset, document, parts)
         if stored is None:
-            return
+            return False
         document = stored
-    publish(parts.engine, parts.index, dataset, document)
+    return publish(parts.engine, parts.index, dataset, document)
 
 
 def _process(work: Change, dataset: Dataset, document: Document, parts: Parts) -> Document | None:

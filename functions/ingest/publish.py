@@ -24,15 +24,16 @@ SUPERSEDED_STAY = timedelta(minutes=5)
 """How long PostgreSQL keeps a chunk after its time, for queries in flight."""
 
 
-def publish(engine: Engine, index: ChunkIndex, dataset: Dataset, document: Document) -> None:
+def publish(engine: Engine, index: ChunkIndex, dataset: Dataset, document: Document) -> bool:
     """Makes the newest content of a document the one that queries find.
 
-    Each step can be repeated; a writer that is not the newest any more stops.
+    Each step can be repeated. Returns False where this writer is not the newest any more: it stops,
+    and what is left to do is the newest one's.
     """
     with read(engine) as connection:
         waiting = list_unindexed(connection, document)
-    if waiting and not _is_newest(engine, document):
-        return
+    if not _is_newest(engine, document):
+        return False
     version = document.index_version
     if version is None:
         raise ValueError("a document is persisted before it is published")
@@ -41,17 +42,23 @@ def publish(engine: Engine, index: ChunkIndex, dataset: Dataset, document: Docum
     index.refresh(dataset.space)
     left = _flip(engine, document, [chunk.id for chunk in waiting])
     if left is None:
-        return
-    index.delete(dataset.space, left, version)
+        return False
+    if left:
+        index.delete(dataset.space, left, version)
+        index.refresh(dataset.space)
     with transaction(engine) as connection:
         mark_indexed(connection, left, None)
         purge_superseded(connection, document.id, SUPERSEDED_STAY)
+    return True
 
 
 def remove(
     engine: Engine, index: ChunkIndex, content: ContentStore, dataset: Dataset, document: Document
-) -> None:
-    """Takes a deleted document out of the index, then forgets its chunks; the tombstone stays."""
+) -> bool:
+    """Takes a deleted document out of the index, then forgets its chunks; the tombstone stays.
+
+    Returns False where the document was sent again in the meantime.
+    """
     with read(engine) as connection:
         ids = list_all_ids(connection, document.id)
     if ids:
@@ -61,7 +68,7 @@ def remove(
     with transaction(engine) as connection:
         locked = lock_version(connection, document)
         if locked is None:
-            return
+            return False
         delete_chunks(connection, document.id)
         write_locked(
             connection,
@@ -70,6 +77,7 @@ def remove(
         )
     if document.content_key is not None:
         content.delete(document.content_key)
+    return True
 
 
 def _is_newest(engine: Engine, document: Document) -> bool:

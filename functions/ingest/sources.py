@@ -107,10 +107,10 @@ def _end(
 
 def _refuse(engine: Engine, write: DocumentWrite, code: str, reason: str) -> DocumentRefused:
     with transaction(engine) as connection:
-        document, change = save_document(connection, write)
-        fail_document(connection, document, code, reason)
-        if change is not None:
-            outbox.finish(connection, change)
+        saved = save_document(connection, write)
+        fail_document(connection, saved.document, code, reason)
+        if saved.change is not None:
+            outbox.finish(connection, saved.change)
     return DocumentRefused(code, reason)
 
 

@@ -17,9 +17,9 @@ from functions.manage.pages import parse_cursor, write_cursor
 from functions.manage.parts import Parts
 from functions.manage.show import show_chunk, show_document
 from functions.manage.wait import is_settled, wait_for
-from shared.errors import InvalidRequest, WinnowError
+from shared.errors import InvalidRequest, Unavailable, WinnowError
 from shared.http.keys import Caller
-from shared.http.problems import STATUS, describe
+from shared.http.problems import describe
 from shared.metadata.filter_values import validate_metadata
 from shared.model import Change, Dataset, Document, IndexingStatus
 from shared.postgres import documents
@@ -49,29 +49,18 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
     ) -> dict[str, Any]:
         dataset = _get_dataset(parts, caller, dataset_id)
         document, change = _take(parts, dataset, caller, body)
-        return _answer(parts, [document], _sent(parts, [change]), wait, response)[0]
+        _send(parts, [change])
+        return _answer(parts, [document], wait, response)[0]
 
     @router.post("/datasets/{dataset_id}/documents/batch", status_code=_ACCEPTED)
     def create_batch(
         dataset_id: str, body: BatchBody, response: Response, caller: who, wait: bool = False
     ) -> dict[str, Any]:
         dataset = _get_dataset(parts, caller, dataset_id)
-        taken: list[Document | WinnowError] = []
-        changes: list[Change | None] = []
-        for n, sent in enumerate(body.documents):
-            try:
-                pointer = f"/documents/{n}"
-                one = parse_document(sent, pointer)
-                document, change = _take(parts, dataset, caller, one, pointer)
-            except WinnowError as error:
-                if STATUS.get(type(error), 500) >= 500:  # noqa: PLR2004
-                    raise
-                taken.append(error)
-            else:
-                taken.append(document)
-                changes.append(change)
+        taken, changes = _take_all(parts, dataset, caller, body)
         stored = [each for each in taken if isinstance(each, Document)]
-        shown = iter(_answer(parts, stored, _sent(parts, changes), wait, response))
+        _send(parts, changes)
+        shown = iter(_answer(parts, stored, wait, response))
         answers = [next(shown) if isinstance(e, Document) else describe(e) for e in taken]
         return {"documents": answers}
 
@@ -118,7 +107,8 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
     ) -> dict[str, Any]:
         with transaction(parts.engine) as connection:
             document, change = documents.delete_document(connection, caller.tenant_id, document_id)
-        return _answer(parts, [document], _sent(parts, [change]), wait, response)[0]
+        _send(parts, [change])
+        return _answer(parts, [document], wait, response)[0]
 
     @router.post("/documents/{document_id}/retry", status_code=_ACCEPTED)
     def retry(
@@ -126,7 +116,8 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
     ) -> dict[str, Any]:
         with transaction(parts.engine) as connection:
             document, change = documents.retry_document(connection, caller.tenant_id, document_id)
-        return _answer(parts, [document], _sent(parts, [change]), wait, response)[0]
+        _send(parts, [change])
+        return _answer(parts, [document], wait, response)[0]
 
     @router.get("/documents/{document_id}/chunks")
     def list_chunks(
@@ -174,17 +165,35 @@ def _take(
     return accept_document(parts.engine, parts.content, write, data)
 
 
-def _sent(parts: Parts, changes: list[Change | None]) -> bool:
-    waiting = [change for change in changes if change is not None]
-    parts.queue.send(waiting)
-    return bool(waiting)
+def _take_all(
+    parts: Parts, dataset: Dataset, caller: Caller, body: BatchBody
+) -> tuple[list[Document | WinnowError], list[Change | None]]:
+    taken: list[Document | WinnowError] = []
+    changes: list[Change | None] = []
+    for n, sent in enumerate(body.documents):
+        pointer = f"/documents/{n}"
+        try:
+            one = parse_document(sent, pointer)
+            document, change = _take(parts, dataset, caller, one, pointer)
+        except WinnowError as error:
+            if isinstance(error, Unavailable):
+                raise
+            taken.append(error)
+        else:
+            taken.append(document)
+            changes.append(change)
+    return taken, changes
+
+
+def _send(parts: Parts, changes: list[Change | None]) -> None:
+    parts.queue.send([change for change in changes if change is not None])
 
 
 def _answer(
-    parts: Parts, written: list[Document], sent: bool, wait: bool, response: Response
+    parts: Parts, written: list[Document], wait: bool, response: Response
 ) -> list[dict[str, Any]]:
     now = written
-    if wait and sent:
+    if wait:
         now = [wait_for(parts.engine, each, parts.wait_seconds) for each in written]
     pairs = list(zip(written, now, strict=True))
     settled = [is_settled(after, before.version) for before, after in pairs]

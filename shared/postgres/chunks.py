@@ -154,7 +154,11 @@ def mark_indexed(
 
 
 def supersede(connection: Connection, document: Document) -> Sequence[str]:
-    """Ends the time of memberships that are over, and returns the indexed chunks that left."""
+    """Ends the time of memberships that are over, and returns the chunks that left.
+
+    Those that were never known to be indexed too: a writer that was overtaken may have written
+    them.
+    """
     connection.execute(
         update(memberships)
         .where(
@@ -165,11 +169,7 @@ def supersede(connection: Connection, document: Document) -> Sequence[str]:
         .values(superseded_at=func.now())
     )
     return connection.scalars(
-        select(chunks.c.id).where(
-            chunks.c.document_id == document.id,
-            chunks.c.index_version.is_not(None),
-            not_(_is_open()),
-        )
+        select(chunks.c.id).where(chunks.c.document_id == document.id, not_(_is_open()))
     ).all()
 
 

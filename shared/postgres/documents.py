@@ -81,11 +81,22 @@ def judge_write(current: Document, write: DocumentWrite) -> Effect:
     return Effect.METADATA if indexed else Effect.CONTENT
 
 
-def save_document(connection: Connection, write: DocumentWrite) -> tuple[Document, Change | None]:
-    """Stores a write and, where the content has to be indexed, its outbox row.
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a write did.
 
-    Returns:
-        The document, and the change to send; None where there is nothing left to do.
+    Attributes:
+        change: what to send; None where there is nothing left to do.
+        replaced: the content key of bytes that nobody needs any more.
+    """
+
+    document: Document
+    change: Change | None = None
+    replaced: str | None = None
+
+
+def save_document(connection: Connection, write: DocumentWrite) -> Saved:
+    """Stores a write and, where the content has to be indexed, its outbox row.
 
     Raises:
         StaleVersion: the document has that version or a newer one.
@@ -93,7 +104,7 @@ def save_document(connection: Connection, write: DocumentWrite) -> tuple[Documen
     current = _lock(connection, write.tenant_id, write.id) or _insert(connection, write)
     effect = Effect.CONTENT if current.version == 0 else judge_write(current, write)
     if effect is Effect.NOTHING:
-        return current, None
+        return Saved(current)
     version = write.version if write.version is not None else current.version + 1
     values: dict[str, Any] = {
         "name": write.name,
@@ -103,7 +114,7 @@ def save_document(connection: Connection, write: DocumentWrite) -> tuple[Documen
         "sequencer": write.sequencer or current.sequencer,
     }
     if effect is Effect.METADATA:
-        return _write(connection, current, values | {"live_version": version}), None
+        return Saved(_write(connection, current, values | {"live_version": version}))
     values |= {
         "uploader": write.uploader,
         "content_key": write.content_key,
@@ -118,7 +129,8 @@ def save_document(connection: Connection, write: DocumentWrite) -> tuple[Documen
     document = _write(connection, current, values)
     change = _change(document, Action.PROCESS)
     outbox.put(connection, change)
-    return document, change
+    replaced = current.content_key if current.content_key != write.content_key else None
+    return Saved(document, change, replaced)
 
 
 def change_document(

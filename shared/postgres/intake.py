@@ -6,7 +6,7 @@ from sqlalchemy import Engine
 
 from shared.model import Change, Document
 from shared.ports import ContentStore
-from shared.postgres.documents import DocumentWrite, find_document, save_document
+from shared.postgres.documents import DocumentWrite, save_document
 from shared.postgres.engine import transaction
 
 
@@ -28,9 +28,7 @@ def accept_document(
     """
     content.put(write.content_key, data, write.media_type)
     with transaction(engine) as connection:
-        before = find_document(connection, write.tenant_id, write.id)
-        document, change = save_document(connection, write)
-    replaced = before.content_key if before else None
-    if replaced not in {None, document.content_key}:
-        content.delete(str(replaced))
-    return document, change
+        saved = save_document(connection, write)
+    if saved.replaced is not None:
+        content.delete(saved.replaced)
+    return saved.document, saved.change

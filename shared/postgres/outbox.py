@@ -65,11 +65,11 @@ def advance(connection: Connection, change: Change, action: Action) -> None:
 
 
 def release(connection: Connection, change: Change, error: str, delay: timedelta) -> None:
-    """Puts work back after a failure, available again after a delay."""
+    """Puts work back after an outage, as if it had not been taken, available after a delay."""
     connection.execute(
         update(outbox)
         .where(outbox.c.document_id == change.document_id, outbox.c.version == change.version)
-        .values(last_error=error, available_at=func.now() + delay)
+        .values(attempts=0, last_error=error, available_at=func.now() + delay)
     )
 
 

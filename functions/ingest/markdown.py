@@ -1,0 +1,60 @@
+"""Finds the headings of a Markdown text, as CommonMark defines them."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from functions.ingest.document import Heading
+from shared.model import Span
+
+_LONGEST_TITLE = 1000  # characters of markup that are read; no title is longer
+_BLOCKS = MarkdownIt("commonmark").disable("inline")  # only a heading's own words need inline rules
+_INLINE = MarkdownIt("commonmark")
+# YAML before the first line: without this its closing line would make it a setext heading.
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*\n[\w-]+:.*\n(?:(?![ \t]*\n).*\n)*?(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
+)
+
+
+def find_headings(text: str) -> Sequence[Heading]:
+    r"""Returns the headings that structure a text whose lines end with "\n".
+
+    ATX and setext headings count; lines that look like one inside fences, code, HTML, quotes, lists
+    or front matter don't.
+    """
+    front_matter = _FRONT_MATTER.match(text)
+    body = front_matter.end() if front_matter else 0
+    lines = [0, *(newline.end() for newline in re.finditer("\n", text)), len(text)]
+    references: dict[str, object] = {}
+    tokens = _BLOCKS.parse(text, references)
+    return tuple(
+        Heading(
+            int(opening.tag[1:]), _read_title(inline.content, references), _span(opening.map, lines)
+        )
+        for opening, inline in pairwise(tokens)
+        if opening.type == "heading_open" and opening.level == 0
+        if opening.map and lines[opening.map[0]] >= body
+    )
+
+
+def _span(rows: Sequence[int], lines: Sequence[int]) -> Span:
+    first, after = rows
+    return Span(lines[first], lines[after])
+
+
+def _read_title(markup: str, references: dict[str, object]) -> str:
+    words = "".join(
+        _write_plain(token) for token in _INLINE.parseInline(markup[:_LONGEST_TITLE], references)
+    )
+    return " ".join(words.split())
+
+
+def _write_plain(token: Token) -> str:
+    if token.children:  # the line itself, or an image with its alternative text
+        return "".join(_write_plain(child) for child in token.children)
+    if token.type in {"softbreak", "hardbreak"}:
+        return " "
+    return "" if token.type == "html_inline" else token.content
