@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Engine
 
-from shared.analysis.analyzer import analyze, keywords
+from shared.analysis.analyzer import analyze, pick_keywords
 from shared.model import Dataset, Document, IndexedChunk, IndexingStatus
 from shared.ports import ChunkIndex, ContentStore
 from shared.postgres.chunks import (
@@ -102,14 +102,14 @@ def _flip(engine: Engine, document: Document, written: Sequence[str]) -> Sequenc
 
 
 def _indexed(document: Document, chunk: StoredChunk, index_version: int) -> IndexedChunk:
-    text = f"{chunk.heading}\n{chunk.text}" if chunk.heading else chunk.text
+    words = analyze(f"{chunk.heading}\n{chunk.text}" if chunk.heading else chunk.text)
     return IndexedChunk(
         id=chunk.id,
         tenant_id=document.tenant_id,
         dataset_id=document.dataset_id,
         document_seq=document.seq,
-        words=" ".join(analyze(text)),
-        keywords=keywords(text),
+        words=" ".join(words),
+        keywords=pick_keywords(words),
         vector=chunk.vector,
         index_version=index_version,
     )
