@@ -12,6 +12,7 @@ from typing import Any
 from pyroaring import BitMap
 
 from shared.model import AllDocuments, SearchScope, TheseDocuments, Vector
+from shared.opensearch.mapping import SPACE_TYPE
 
 type Body = dict[str, Any]
 
@@ -20,9 +21,19 @@ _BEST_FIRST = [{"_score": "desc"}, {"chunk": "asc"}]
 
 
 def vector_body(scope: SearchScope, vector: Vector, depth: int) -> Body:
-    """Asks for the nearest chunks of the scope."""
+    """Asks for the nearest chunks of the scope by way of the graph: quick, nearly all of them."""
     nearest = {"vector": vector.tolist(), "k": depth, "filter": filter_scope(scope)}
     return _ids({"knn": {"vector": nearest}}, depth)
+
+
+def exact_vector_body(scope: SearchScope, vector: Vector, depth: int) -> Body:
+    """Asks for the nearest chunks by looking at every one of the scope."""
+    script = {
+        "lang": "knn",
+        "source": "knn_score",
+        "params": {"field": "vector", "query_value": vector.tolist(), "space_type": SPACE_TYPE},
+    }
+    return _ids({"script_score": {"query": filter_scope(scope), "script": script}}, depth)
 
 
 def text_body(

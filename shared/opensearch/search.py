@@ -1,10 +1,12 @@
 """The adapter of the port `ChunkSearch`."""
 
 import json
+import time
 import zlib
 from collections.abc import Sequence
 from typing import Any
 
+from shared.errors import IndexUnavailable
 from shared.model import EmbeddingSpace, Hit, JsonObject, SearchScope, Vector
 from shared.opensearch import answers, queries
 from shared.opensearch.answers import WordCounts
@@ -27,8 +29,17 @@ class OpenSearchChunkSearch:
         self, scope: SearchScope, vector: Vector, depth: int, timeout: float
     ) -> list[Hit]:
         """Returns the nearest chunks; score and cosine are the true cosine, to six digits."""
+        deadline = time.monotonic() + timeout
         body = queries.vector_body(scope, vector, depth)
-        return answers.read_vector_hits(self._search(scope.space, body, timeout), SPACE_TYPE)
+        hits = answers.read_vector_hits(self._search(scope.space, body, timeout), SPACE_TYPE)
+        if not answers.is_crowded(hits, depth):
+            return hits
+        body = queries.exact_vector_body(scope, vector, depth)
+        remaining = deadline - time.monotonic()
+        try:
+            return answers.read_vector_hits(self._search(scope.space, body, remaining), SPACE_TYPE)
+        except IndexUnavailable:  # too many to look at in time: what the graph gave is not wrong
+            return hits
 
     def search_text(
         self,
