@@ -25,7 +25,15 @@ from local.progress import NoProgress, Progress
 
 PARALLEL_DOWNLOADS = 8
 ATTEMPTS = 3
-DISK_TROUBLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}
+DISK_TROUBLE = {
+    errno.ENOSPC: "Free some space.",
+    errno.EDQUOT: "Free some space, or ask for more.",
+    errno.EROFS: "Choose a folder on a disk that can be written.",
+    errno.EACCES: "Choose a folder of your own, or see whom this one belongs to.",
+    errno.EPERM: "Choose a folder of your own, or see whom this one belongs to.",
+    errno.ENOTDIR: "Choose a folder, not a file.",
+    errno.EEXIST: "Choose a folder, not a file.",
+}
 ABANDONED_SECONDS = 24 * 3600
 """A partial download of this age belongs to a run that was killed."""
 
@@ -202,9 +210,9 @@ def reporting_disk_trouble(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        advice = DISK_TROUBLE.get(error.errno or 0, "See whether the disk is in order.")
         raise EngineError(
-            f"{folder} can't be written: {error.strerror or error} ({error.filename or folder}). "
-            "Free some space, or see whom the folder belongs to."
+            f"{error.filename or folder} can't be written: {error.strerror or error}. {advice}"
         ) from error
 
 

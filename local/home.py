@@ -47,6 +47,8 @@ class Home:
             EngineError: it can't be made or written.
         """
         folder = (folder or default_home()).expanduser().resolve()
+        if ":" in str(folder):
+            raise EngineError(f"{folder}: Java can't use a home whose path holds a colon.")
         home = cls(folder, unprivileged_account())
         with reporting_disk_trouble(folder):
             make_open_folder(folder)
@@ -127,7 +129,7 @@ class Home:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise EngineError(
-                    f"{self.folder} is in use by process {self.read_owner()}: "
+                    f"{self.folder} is in use by process {self.read_owner() or '(just starting)'}: "
                     "stop that one (winnow stop), or choose another folder with --home."
                 ) from None
             file.truncate(0)

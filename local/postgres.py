@@ -29,6 +29,10 @@ POSTGRES = Kind(
             BUSY,
             f"no port was free in {PORT_ATTEMPTS} attempts; see what listens on this machine.",
         ),
+        (
+            "could not look up effective user ID",
+            "whom it runs as is not in /etc/passwd; run as a user who is.",
+        ),
         ("No space left on device", "the disk is full."),
         ("Permission denied", "a file or folder in its home belongs to somebody else."),
         ("Cannot allocate memory", "there is too little memory; it needs about 100 MB."),
@@ -132,12 +136,21 @@ class Postgres:
 
 
 def create_database(port: int, password: str) -> None:
-    """Creates Winnow's database unless it is there."""
-    with closing(
-        pg8000.dbapi.connect(
+    """Creates Winnow's database unless it is there.
+
+    Raises:
+        EngineError: the server does not let us in.
+    """
+    try:
+        connection = pg8000.dbapi.connect(
             USER, host="127.0.0.1", port=port, password=password, database="postgres"
         )
-    ) as connection:
+    except pg8000.dbapi.Error as error:
+        raise EngineError(
+            "PostgreSQL does not take the password in its home (postgres-password): "
+            "put the right one back, or choose another folder with --home."
+        ) from error
+    with closing(connection):
         connection.autocommit = True
         cursor = connection.cursor()
         cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,))

@@ -22,7 +22,7 @@ SHOWN_LINES = 5
 GUARD = 'read _; kill -s "$1" "$2"'
 """A shell that waits for its input, which we hold, to close: then we are gone, however we went."""
 
-ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
 """All that an engine sees of ours: no keys, and no options for some other Java."""
 
 
@@ -64,7 +64,8 @@ class Server:
         self.start(command, folder)
         if self._process is not None and self._process.wait() != 0:
             raise self._diagnose()
-        self._dismiss_guard()
+        with self._lock:
+            self._dismiss_guard()
 
     def start(self, command: Sequence[str | Path], folder: Path) -> None:
         """Starts the command in this folder, and the guard that ends it should we vanish.

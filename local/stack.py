@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
+from local.artifacts import reporting_disk_trouble
 from local.errors import EngineError
 from local.home import Home
 from local.opensearch import DEFAULT_HEAP, OpenSearch
@@ -80,7 +81,7 @@ def start(
         return Stack(database_url, opensearch_url, lambda: None)
     opened = Home.open(home)
     engines: dict[str, Engine] = {}
-    with ExitStack() as cleanup:
+    with reporting_disk_trouble(opened.folder), ExitStack() as cleanup:
         cleanup.enter_context(opened.locked())
         if not database_url:
             engines["PostgreSQL"] = Postgres(opened)
@@ -135,7 +136,12 @@ def main() -> int:
     heap = os.environ.get("WINNOW_OPENSEARCH_HEAP", DEFAULT_HEAP)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with start(home, heap=heap) as stack:
+        with start(
+            home,
+            database_url=os.environ.get("WINNOW_DATABASE_URL"),
+            opensearch_url=os.environ.get("WINNOW_OPENSEARCH_URL"),
+            heap=heap,
+        ) as stack:
             print(f"export WINNOW_DATABASE_URL={stack.database_url}")
             print(f"export WINNOW_OPENSEARCH_URL={stack.opensearch_url}", flush=True)
             threading.Event().wait()
