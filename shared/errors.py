@@ -15,6 +15,12 @@ class Problem:
     detail: str
 
 
+def join_pointer(pointer: str, *steps: str | int) -> str:
+    """Returns the JSON pointer that goes on from another by these keys and positions, escaped."""
+    escaped = (str(step).replace("~", "~0").replace("/", "~1") for step in steps)
+    return "/".join((pointer, *escaped))
+
+
 class WinnowError(Exception):
     """Something went wrong."""
 

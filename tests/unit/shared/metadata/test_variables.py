@@ -1,0 +1,72 @@
+"""Filling `{{name}}` from the inputs."""
+
+from typing import Any
+
+import pytest
+
+from shared.errors import InvalidRequest
+from shared.metadata.variables import fill_variables
+
+INPUTS = {
+    "uid": "u-7",
+    "n": 7,
+    "f": 1e-7,
+    "yes": True,
+    "langs": ["en", 5, False],
+    "sly": "{{uid}} {{n}}",
+    "nothing": None,
+    "object": {"a": 1},
+    "with space": "ok",
+    "infinite": float("inf"),
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "filled"),
+    [
+        ("{{uid}}", "u-7"),
+        ("{{ uid }}", "u-7"),
+        ("{{with space}}", "ok"),
+        ("{{n}}", 7),
+        ("{{yes}}", True),
+        ("{{langs}}", ["en", 5, False]),
+        ("{{nothing}}", None),
+        ("{{object}}", {"a": 1}),
+        (" {{n}}", " 7"),
+        ("{{n}}{{n}}", "77"),
+        ("v{{f}}", "v0.0000001"),
+        ("is {{yes}}", "is true"),
+        ("xx, {{langs}}", "xx, en, 5, false"),
+        ("{{sly}}", "{{uid}} {{n}}"),
+        ("<{{sly}}>", "<{{uid}} {{n}}>"),
+        ("{{{uid}}}", "{u-7}"),
+        ("{uid} {{}} {{ }} {{a}b}} {{", "{uid} {{}} {{ }} {{a}b}} {{"),
+        (["{{uid}}", "x{{n}}", "{{n}}", 3, None], ["u-7", "x7", 7, 3, None]),
+        (("{{n}}",), [7]),
+        ([["{{unknown}}"]], [["{{unknown}}"]]),
+        (5, 5),
+        (None, None),
+    ],
+)
+def test_fills(value: Any, filled: Any) -> None:
+    found = fill_variables(value, INPUTS, "/value")
+    assert found == filled
+    assert type(found) is type(filled)
+
+
+@pytest.mark.parametrize(
+    ("value", "pointer", "named"),
+    [
+        ("{{missing}}", "/value", "missing"),
+        ("a {{missing}} b", "/value", "missing"),
+        (["en", "{{missing}}"], "/value/1", "missing"),
+        ("{{UID}}", "/value", "UID"),
+        ("a {{nothing}}", "/value", "nothing"),
+        ("a {{object}}", "/value", "object"),
+        ("a {{infinite}}", "/value", "infinite"),
+    ],
+)
+def test_refuses(value: Any, pointer: str, named: str) -> None:
+    with pytest.raises(InvalidRequest, match=f'"{named}"') as refusal:
+        fill_variables(value, INPUTS, pointer="/value")
+    assert [problem.pointer for problem in refusal.value.problems] == [pointer]
