@@ -96,9 +96,7 @@ def filter_scope(scope: SearchScope) -> Body:
 
 def _documents(seqs: BitMap) -> Body:
     # A bitmap takes any number of documents; plain terms stop at 65,536.
-    smallest = seqs.copy()  # the channels share the scope: nothing may change it
-    smallest.run_optimize()
-    packed = base64.b64encode(smallest.serialize()).decode()
+    packed = base64.b64encode(seqs.serialize()).decode()
     return {"terms": {"document": [packed], "value_type": "bitmap"}}
 
 

@@ -1,0 +1,119 @@
+import base64
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pyroaring import BitMap
+
+from shared.model import NO_VECTORS, AllDocuments, EmbeddingSpace, SearchScope, TheseDocuments
+from shared.opensearch import queries
+from tests.fakes.build import scope, these, vector
+
+SPACE = EmbeddingSpace("given", "m", 2)
+SEQS = st.frozensets(st.integers(0, 2**31 - 1), min_size=1, max_size=30)
+DATASETS = st.dictionaries(
+    st.text("abc", min_size=1, max_size=2), st.none() | SEQS, min_size=1, max_size=5
+)
+
+
+def passes(query: dict[str, Any], chunk: dict[str, Any]) -> bool:
+    """A naive reading of the query language, as far as the filter uses it."""
+    match query:
+        case {"bool": parts}:
+            should = parts.get("should", [])
+            return (
+                all(passes(part, chunk) for part in parts.get("filter", []))
+                and not any(passes(part, chunk) for part in parts.get("must_not", []))
+                and (not should or any(passes(part, chunk) for part in should))
+            )
+        case {"term": wanted}:
+            return all(chunk[field] == value for field, value in dict(wanted).items())
+        case {"terms": {"document": [packed], "value_type": "bitmap"}}:
+            return chunk["document"] in BitMap.deserialize(base64.b64decode(packed))
+        case {"terms": wanted}:
+            return all(chunk[field] in values for field, values in dict(wanted).items())
+        case _:
+            raise AssertionError(query)
+
+
+@given(DATASETS, st.frozensets(st.integers(0, 40), max_size=5), st.data())
+def test_exactly_the_chunks_of_the_scope_pass(
+    datasets: dict[str, frozenset[int] | None], hidden: frozenset[int], data: st.DataObject
+) -> None:
+    wanted = SearchScope(
+        "t",
+        SPACE,
+        [
+            (name, AllDocuments() if seqs is None else TheseDocuments(BitMap(seqs)))
+            for name, seqs in datasets.items()
+        ],
+        BitMap(hidden),
+    )
+    known = sorted(set().union(hidden, *(seqs or () for seqs in datasets.values()), {0}))
+    chunk: dict[str, Any] = {
+        "tenant": data.draw(st.sampled_from(["t", "u"])),
+        "dataset": data.draw(st.sampled_from([*datasets, "z"])),
+        "document": data.draw(st.sampled_from(known)),
+    }
+    allowed = datasets.get(chunk["dataset"], frozenset())
+    expected = (
+        chunk["tenant"] == "t"
+        and (allowed is None or chunk["document"] in allowed)
+        and chunk["document"] not in hidden
+    )
+    assert passes(queries.filter_scope(wanted), chunk) is expected
+
+
+def test_a_scope_of_no_dataset_finds_nothing() -> None:
+    empty = SearchScope("t", SPACE, [], BitMap())
+    chunk = {"tenant": "t", "dataset": "d", "document": 1}
+    assert not passes(queries.filter_scope(empty), chunk)
+
+
+def test_nothing_hidden_sends_no_exclusion() -> None:
+    assert "must_not" not in queries.filter_scope(scope(SPACE))["bool"]
+
+
+def test_every_channel_filters_before_its_cut() -> None:
+    wanted = scope(SPACE, ("d", these(1, 2)), hidden=[3])
+    bound = queries.filter_scope(wanted)
+    by_vector = queries.vector_body(wanted, vector(1, 0), 7)
+    assert by_vector["query"]["knn"]["vector"]["filter"] == bound
+    assert by_vector["query"]["knn"]["vector"]["k"] == by_vector["size"] == 7
+    exact = queries.exact_vector_body(wanted, vector(1, 0), 7)
+    assert exact["query"]["script_score"]["query"] == bound
+    for body in (
+        queries.text_body(wanted, ["word"], 7),
+        queries.keyword_body(wanted, ["word"], 7),
+    ):
+        assert bound["bool"].items() <= body["query"]["bool"].items()
+        assert body["query"]["bool"]["minimum_should_match"] == 1
+        assert body["size"] == 7
+
+
+def test_repeated_words_count_as_often_as_they_stand_there() -> None:
+    body = queries.text_body(scope(NO_VECTORS), ["a", "b", "a", "c"], 9)
+    assert [clause["match"]["text"] for clause in body["query"]["bool"]["should"]] == [
+        {"query": "a", "boost": 2},
+        {"query": "b c", "boost": 1},
+    ]
+
+
+def test_a_repeated_keyword_counts_once() -> None:
+    body = queries.keyword_body(scope(NO_VECTORS), ["a", "b", "a"], 9)
+    assert body["query"]["bool"]["should"] == [
+        {"term": {"keywords": "a"}},
+        {"term": {"keywords": "b"}},
+    ]
+
+
+def test_no_hit_brings_more_than_its_id_and_score() -> None:
+    for body in (
+        queries.vector_body(scope(SPACE), vector(1, 0), 9),
+        queries.text_body(scope(SPACE), ["a"], 9, vector(1, 0)),
+        queries.keyword_body(scope(SPACE), ["a"], 9),
+        queries.cosines_body(scope(SPACE), ["c"], vector(1, 0)),
+    ):
+        assert body["_source"] is False
+        assert body["stored_fields"] == "_none_"
+        assert body["sort"] == [{"_score": "desc"}, {"chunk": "asc"}]
