@@ -75,7 +75,7 @@ def _properties(space: EmbeddingSpace) -> dict[str, Any]:
                 "engine": "lucene",
                 "space_type": SPACE_TYPE,
                 # Links a vector, and candidates looked at while it is linked. With these, 100 hits
-                # of 10,000 hold 99.9 % of the true nearest 50; more costs memory and ingest time.
+                # of 10,000 hold 99.7 % of the true nearest 50; more costs memory and ingest time.
                 "parameters": {"m": 16, "ef_construction": 100},
             },
         }
