@@ -78,6 +78,10 @@ class ChunkSearch(Protocol):
         """
         ...
 
+    def ping(self, timeout: float) -> None:
+        """Only finds out whether it answers."""
+        ...
+
 
 class ChunkIndex(Protocol):
     """Writes the search index. Every item of every answer is checked; failures raise.

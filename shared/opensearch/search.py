@@ -92,6 +92,10 @@ class OpenSearchChunkSearch:
             inverse_document_frequency(counts.chunks, counts.holding.get(word, 0)) for word in words
         )
 
+    def ping(self, timeout: float) -> None:
+        """Only finds out whether the engine answers."""
+        self._engine.request("GET", "/", timeout=timeout)
+
     def _count_words(
         self, space: EmbeddingSpace, words: Sequence[str], timeout: float
     ) -> WordCounts:

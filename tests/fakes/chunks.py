@@ -103,6 +103,9 @@ class InMemoryChunks:
         holding, chunks = self._holding(space), len(self._shown(space))
         return sum(_idf(chunks, holding[word]) for word in words)
 
+    def ping(self, timeout: float) -> None:
+        del timeout
+
     def _wins(self, space: EmbeddingSpace, chunk_id: str, version: int) -> bool:
         if version <= self._versions.get((space, chunk_id), -1):
             return False

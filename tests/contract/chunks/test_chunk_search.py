@@ -219,3 +219,7 @@ def test_an_empty_index_finds_nothing(
     assert by_every_channel(chunks, scope(space)) == [set()] * 4
     assert list(chunks.search.pick_rarest(space, ["b", "a"], 9, LIMIT)) == ["a", "b"]
     assert chunks.search.sum_idf(space, ["a"], LIMIT) == pytest.approx(math.log(2))
+
+
+def test_it_answers_a_ping(chunks: Chunks) -> None:
+    chunks.search.ping(LIMIT)
