@@ -35,7 +35,12 @@ from shared.metadata.conditions import (
 )
 
 _MOST_LOOKUPS = 32
-"""More values are one hashed membership test: a scan would try look-ups one by one on every row."""
+_MOST_NEGATED_LOOKUPS = 4
+"""More values than this are one hashed membership test.
+
+The index answers a few look-ups at once, but a scan tries them one by one on every row, and under a
+negation it is always a scan.
+"""
 
 _PATHS: Mapping[Relation, str] = {
     Relation.GREATER: "$[*] ? (@ > $bound)",
@@ -62,16 +67,20 @@ def to_sql(tree: Tree, column: ColumnElement[Any]) -> ColumnElement[bool]:
         tree: what parsing made.
         column: a JSONB column that holds `FilterValues` and is never NULL.
     """
+    return _translate(tree, column, _MOST_LOOKUPS)
+
+
+def _translate(tree: Tree, column: ColumnElement[Any], most_lookups: int) -> ColumnElement[bool]:
     match tree:
         case Group(joiner, members):
             combine = and_ if joiner is Joiner.AND else or_
-            return combine(*(to_sql(member, column) for member in members))
+            return combine(*(_translate(member, column, most_lookups) for member in members))
         case Not(member):
-            return not_(to_sql(member, column))
+            return not_(_translate(member, column, _MOST_NEGATED_LOOKUPS))
         case IsFilled(name):
             return _contains(column, literal({"filled": [name]}, JSONB))
         case EqualsAny():
-            return _translate_equality(tree, column)
+            return _translate_equality(tree, column, most_lookups)
         case HasText(name, place, text):
             return _has_text(column, name, _HAS[place], text)
         case Compares(name, reading, relation, bound):
@@ -82,7 +91,9 @@ def to_sql(tree: Tree, column: ColumnElement[Any]) -> ColumnElement[bool]:
             assert_never(tree)
 
 
-def _translate_equality(wanted: EqualsAny, column: ColumnElement[Any]) -> ColumnElement[bool]:
+def _translate_equality(
+    wanted: EqualsAny, column: ColumnElement[Any], most_lookups: int
+) -> ColumnElement[bool]:
     kinds = {
         "values": wanted.values,
         "numbers": wanted.numbers,
@@ -93,7 +104,7 @@ def _translate_equality(wanted: EqualsAny, column: ColumnElement[Any]) -> Column
         return false()
     if len(keys) == 1:
         return _contains(column, literal(keys[0], JSONB))
-    if len(keys) <= _MOST_LOOKUPS:
+    if len(keys) <= most_lookups:
         return _contains(column, any_(literal(keys, ARRAY(JSONB))))
     return or_(
         *(_has_any(column, kind, wanted.name, values) for kind, values in kinds.items() if values)
