@@ -1,0 +1,123 @@
+import gc
+import socket
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, create_engine, literal, make_url, select, text
+from sqlalchemy.exc import ProgrammingError
+
+from shared.errors import DatabaseUnavailable
+from shared.postgres.engine import connect, read, transaction
+
+
+@pytest.fixture
+def driver_leaks() -> Iterator[None]:
+    """The driver leaves the socket of a connection that failed to the garbage collector."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
+
+@pytest.fixture
+def pool_of_one(migrated_url: str) -> Iterator[Engine]:
+    engine = connect(migrated_url, timeout=2, pool_size=1)
+    yield engine
+    engine.dispose()
+
+
+@pytest.mark.parametrize("use", [read, transaction])
+def test_no_answer_goes_to_another_question_after_a_parameter_that_cannot_be_sent(
+    pool_of_one: Engine, use: Any
+) -> None:
+    sent = {"first": "before", "second": "\ud800"}
+    with pytest.raises(UnicodeEncodeError), use(pool_of_one) as connection:
+        connection.execute(text("SELECT :first, :second"), sent)
+    for number in range(20):
+        with read(pool_of_one) as connection:
+            assert connection.execute(select(literal(number))).scalar_one() == number
+
+
+def test_a_connection_survives_an_error_of_the_database(pool_of_one: Engine) -> None:
+    def backend() -> int:
+        with read(pool_of_one) as connection:
+            return int(connection.execute(text("SELECT pg_backend_pid()")).scalar_one())
+
+    before = backend()
+    with pytest.raises(ProgrammingError), read(pool_of_one) as connection:
+        connection.execute(text("SELECT nothing FROM nowhere"))
+    assert backend() == before
+
+
+@pytest.mark.usefixtures("driver_leaks")
+def test_a_server_that_is_away_is_unavailable_and_its_address_stays_ours() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    engine = connect(f"postgresql+pg8000://u:secret@127.0.0.1:{port}/d", timeout=2)
+    for use in (read, transaction):
+        with pytest.raises(DatabaseUnavailable) as raised, use(engine):
+            pytest.fail("there is no connection")
+        assert str(raised.value) == "The database does not answer."
+
+
+def test_a_server_that_ends_the_session_is_unavailable_and_the_next_query_works(
+    pool_of_one: Engine, migrated_url: str
+) -> None:
+    other = create_engine(migrated_url, isolation_level="AUTOCOMMIT")
+    with pytest.raises(DatabaseUnavailable), read(pool_of_one) as connection:
+        mine = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+        with other.connect() as killer:
+            killer.execute(text("SELECT pg_terminate_backend(:pid, 5000)"), {"pid": mine})
+        connection.execute(text("SELECT 1"))
+    with read(pool_of_one) as connection:
+        assert connection.execute(text("SELECT 2")).scalar_one() == 2
+    other.dispose()
+
+
+def test_a_full_pool_is_unavailable(migrated_url: str) -> None:
+    engine = connect(migrated_url, timeout=0.2, pool_size=1)
+    with read(engine), pytest.raises(DatabaseUnavailable), read(engine):
+        pytest.fail("there is only one connection")
+    engine.dispose()
+
+
+@pytest.mark.usefixtures("driver_leaks")
+def test_a_wrong_password_is_unavailable_and_is_not_told(migrated_url: str) -> None:
+    url = make_url(migrated_url).set(username="nobody", password="hunter2")
+    engine = connect(url.render_as_string(hide_password=False), timeout=2)
+    with pytest.raises(DatabaseUnavailable) as raised, read(engine):
+        pytest.fail("nobody may come in")
+    assert "hunter2" not in str(raised.value)
+
+
+def test_a_transaction_is_rolled_back_by_any_error(pool_of_one: Engine) -> None:
+    with transaction(pool_of_one) as connection:
+        connection.execute(text("CREATE TABLE IF NOT EXISTS rolled_back (n INTEGER)"))
+    with pytest.raises(ZeroDivisionError), transaction(pool_of_one) as connection:
+        connection.execute(text("INSERT INTO rolled_back VALUES (1)"))
+        raise ZeroDivisionError
+    with transaction(pool_of_one) as connection:
+        connection.execute(text("INSERT INTO rolled_back VALUES (2)"))
+    with read(pool_of_one) as connection:
+        assert connection.scalars(text("SELECT n FROM rolled_back")).all() == [2]
+        connection.execute(text("DROP TABLE rolled_back"))
+
+
+def test_the_password_is_asked_for_at_each_new_connection(migrated_url: str) -> None:
+    url = make_url(migrated_url)
+    asked = []
+
+    def sign() -> str:
+        asked.append(1)
+        return str(url.password)
+
+    engine = connect(
+        url.set(password="stale").render_as_string(hide_password=False), timeout=5, password=sign
+    )
+    with read(engine), read(engine):
+        pass
+    assert len(asked) == 2
+    engine.dispose()
