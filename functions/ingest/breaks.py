@@ -22,7 +22,7 @@ _SENTENCE_END = re.compile(
     rf"|(?<![!?.])(?:[!?.]++[{_CLOSERS}]*+(?=\s|\Z)|[!?]++[{_CLOSERS}]*+(?=[\u2e80-\u9fff]))"
     r"|\n(?=[^\S\n]*(?:[-*+•]\s|\d{1,9}[.)]\s|[|>#]))"
 )
-# What stands before a dot that ends no sentence: initials and "e.g", abbreviations, an item's number.
+# What stands before a dot that ends no sentence: initials, "e.g", abbreviations, an item's number.
 _ABBREVIATION = re.compile(
     r"(?:(?:^|[^\w.])(?:(?:[^\W\d_]\.)*[^\W\d_]"
     r"|al|approx|cf|co|dept|dr|est|etc|inc|jr|ltd|mr|mrs|ms|prof|sr|st|vs)"

@@ -17,8 +17,8 @@ def chunk(document: ParsedDocument, chunking: Chunking) -> list[Passage]:
     What always holds:
 
     - a passage's text is exactly the document's text at its span, without white space at its ends;
-    - the spans together cover every character that is not white space: a heading line is part of its
-      section's first passage;
+    - the spans together cover every character that is not white space: a heading line is part of
+      its section's first passage;
     - every passage of a section has the path of headings that leads to it, outside its span;
     - no passage reaches from one section into another, overlap included;
     - heading path and text together have at most `chunking.size` tokens;

@@ -31,6 +31,9 @@ def cut(text: str, budget: int, overlap: int = 0, body: int = 0) -> Iterator[Spa
     """
     tokens = find_tokens(text)
     total = len(tokens)
+    if 0 < total <= budget:
+        yield Span(int(tokens[0, 0]), int(tokens[-1, 1]))
+        return
     breaks = _hold_heading(find_breaks(text, tokens), int(np.searchsorted(tokens[:, 0], body)))
     start = end = 0
     while end < total:

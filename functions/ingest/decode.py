@@ -60,8 +60,8 @@ def _decode_strictly(data: bytes, encoding: str, mark: int = 0) -> str:
         offset = mark + error.start
         raise DocumentRefused(
             "encoding",
-            f"The file is not written in {encoding.upper()}: the byte 0x{data[offset]:02X} at offset "
-            f"{offset} can't be read. Save it as UTF-8, or name its charset, as in: "
+            f"The file is not written in {encoding.upper()}: the byte 0x{data[offset]:02X} at "
+            f"offset {offset} can't be read. Save it as UTF-8, or name its charset, as in: "
             "text/plain; charset=gb18030.",
         ) from error
 

@@ -11,6 +11,7 @@ from functions.ingest.document import Heading
 from shared.model import Span
 
 _LONGEST_TITLE = 1000  # characters of markup that are read; no title is longer
+_MARKUP = re.compile(r"[\\`*_\[\]<>!&\n]")  # a title with none of these is plain already
 _BLOCKS = MarkdownIt("commonmark").disable("inline")  # only a heading's own words need inline rules
 _INLINE = MarkdownIt("commonmark")
 # YAML before the first line: without this its closing line would make it a setext heading.
@@ -46,9 +47,9 @@ def _span(rows: Sequence[int], lines: Sequence[int]) -> Span:
 
 
 def _read_title(markup: str, references: dict[str, object]) -> str:
-    words = "".join(
-        _write_plain(token) for token in _INLINE.parseInline(markup[:_LONGEST_TITLE], references)
-    )
+    words = markup[:_LONGEST_TITLE]
+    if _MARKUP.search(words):
+        words = "".join(map(_write_plain, _INLINE.parseInline(words, references)))
     return " ".join(words.split())
 
 

@@ -1,0 +1,84 @@
+import codecs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from functions.ingest.decode import decode
+from shared.errors import DocumentRefused
+
+TEXT = "退款需要七个工作日。 Refunds take 7 days 😀"
+WITHOUT_SURROGATES = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@pytest.mark.parametrize(
+    ("mark", "encoding"),
+    [
+        (b"", "utf-8"),
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+        (codecs.BOM_UTF32_LE, "utf-32-le"),
+        (codecs.BOM_UTF32_BE, "utf-32-be"),
+    ],
+)
+def test_l04_a_byte_order_mark_names_the_encoding_and_is_no_text(
+    mark: bytes, encoding: str
+) -> None:
+    assert decode(mark + TEXT.encode(encoding)) == TEXT
+
+
+@given(WITHOUT_SURROGATES.filter(lambda text: not text.startswith("\ufeff")))
+def test_utf_8_is_read_back_exactly(text: str) -> None:
+    assert decode(text.encode()) == text
+
+
+@pytest.mark.parametrize("charset", ["gbk", "GB2312", "gb18030"])
+def test_l04_a_declared_charset_is_taken_where_utf_8_fails(charset: str) -> None:
+    text = "退款需要七个工作日，请联系客服。囍"
+    assert decode(text.encode("gb18030"), charset) == text
+
+
+def test_l04_utf_8_wins_over_a_wrong_declaration() -> None:
+    assert decode(TEXT.encode(), "gbk") == TEXT
+
+
+@pytest.mark.parametrize(
+    ("data", "offset"),
+    [
+        (b"abc\xff", 3),
+        (b"\xef\xbb\xbfab\xc3", 5),
+        (b"\xff\xfea\x00\x00\xd8", 4),
+        (b"\xed\xa0\x80", 0),
+        ("退款".encode("gbk"), 0),
+    ],
+)
+def test_l04_unreadable_bytes_are_refused_with_their_place(data: bytes, offset: int) -> None:
+    with pytest.raises(
+        DocumentRefused, match=f"0x{data[offset]:02X} at offset {offset} "
+    ) as refused:
+        decode(data)
+    assert refused.value.code == "encoding"
+
+
+def test_a_declared_charset_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(DocumentRefused, match="SHIFT_JIS") as refused:
+        decode(b"\xff\xff\xff", "shift_jis")
+    assert refused.value.code == "encoding"
+
+
+@pytest.mark.parametrize(
+    "charset", ["klingon", "unicode_escape", "idna", "hex", "rot13", "utf-7", ""]
+)
+def test_a_charset_that_no_file_is_written_in_is_refused(charset: str) -> None:
+    with pytest.raises(DocumentRefused, match="unknown") as refused:
+        decode(b"\\ud800\xff", charset)
+    assert refused.value.code == "encoding"
+
+
+@given(st.binary(max_size=20), st.sampled_from([None, "gbk", "utf-16", "latin-1", "big5"]))
+def test_any_bytes_become_clean_text_or_are_refused(data: bytes, charset: str | None) -> None:
+    try:
+        decode(data, charset).encode("utf-8")
+    except DocumentRefused as refused:
+        assert refused.code == "encoding"
