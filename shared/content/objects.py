@@ -9,7 +9,9 @@ from shared.content.s3 import TIMEOUT_SECONDS, explaining_trouble, find, open_s3
 class S3ObjectReader:
     """Reads objects of any bucket that the process may read."""
 
-    def __init__(self, *, timeout: float = TIMEOUT_SECONDS, endpoint_url: str | None = None) -> None:
+    def __init__(
+        self, *, timeout: float = TIMEOUT_SECONDS, endpoint_url: str | None = None
+    ) -> None:
         self._timeout = timeout
         self._endpoint_url = endpoint_url
 

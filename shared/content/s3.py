@@ -1,6 +1,6 @@
 """The content store as a prefix of an S3 bucket."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -33,11 +33,12 @@ class S3ContentStore:
     ) -> None:
         self._bucket = bucket
         self._prefix = f"{prefix}/" if prefix else ""
-        self._open: Callable[[], Any] = lambda: open_s3(timeout, endpoint_url)
+        self._timeout = timeout
+        self._endpoint_url = endpoint_url
 
     @cached_property
     def _client(self) -> Any:
-        return self._open()
+        return open_s3(self._timeout, self._endpoint_url)
 
     def put(self, key: str, data: bytes, media_type: str) -> None:
         """Stores the bytes under the key, replacing what was there."""

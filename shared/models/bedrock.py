@@ -45,20 +45,20 @@ class BedrockRuntime:
     """
 
     def __init__(self, transport: Transport, endpoint_url: str | None = None) -> None:
-        import boto3  # noqa: PLC0415, half a second that only Bedrock's datasets pay
+        from boto3.session import Session  # noqa: PLC0415, long to load, and only Bedrock needs it
         from botocore.config import Config  # noqa: PLC0415
         from botocore.exceptions import NoRegionError  # noqa: PLC0415
 
         self._transport = transport
         self._call = threading.local()
         try:
-            self._client = boto3.client(
+            self._client = Session().client(
                 "bedrock-runtime",
                 endpoint_url=endpoint_url,
                 config=Config(retries={"total_max_attempts": 1}),
             )
         except NoRegionError as error:
-            raise ConfigurationError("AWS_REGION is not set, and Bedrock needs it") from error
+            raise ConfigurationError("AWS_DEFAULT_REGION is not set") from error
         self._client.meta.events.register("before-send.bedrock-runtime.InvokeModel", self._send)
 
     def invoke(

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from urllib3 import BaseHTTPResponse, PoolManager, Timeout
-from urllib3.exceptions import HTTPError, ProtocolError
+from urllib3.exceptions import HTTPError, NewConnectionError, ProtocolError
 from urllib3.exceptions import TimeoutError as TimedOut
 from urllib3.util import parse_url
 
@@ -62,10 +62,8 @@ class Transport:
             raise EmbedderFailed(f"all connections to {server} were in use for {timeout:.3g} s")
         try:
             return self._send_alive(url, body, headers, deadline)
-        except TimedOut as error:
-            raise EmbedderFailed(f"{server} did not answer within {timeout:.3g} s") from error
         except HTTPError as error:
-            raise EmbedderFailed(f"{server} can't be reached") from error
+            raise _explain(error, server, timeout) from error
         finally:
             self._places.release()
 
@@ -93,6 +91,13 @@ class Transport:
             retries=False,
             redirect=False,  # the key goes to the configured server alone
         )
+
+
+def _explain(error: HTTPError, server: str | None, timeout: float) -> EmbedderFailed:
+    # urllib3 counts a refused connection among the timeouts
+    if isinstance(error, TimedOut) and not isinstance(error, NewConnectionError):
+        return EmbedderFailed(f"{server} did not answer within {timeout:.3g} s")
+    return EmbedderFailed(f"{server} can't be reached")
 
 
 def choose_pause(attempt: int, retry_after: str | None) -> float:

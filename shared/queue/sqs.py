@@ -1,6 +1,6 @@
 """The queue of changes on SQS."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import batched
 from typing import Any
@@ -28,11 +28,12 @@ class SqsQueue:
         self, url: str, *, timeout: float = TIMEOUT_SECONDS, endpoint_url: str | None = None
     ) -> None:
         self._url = url
-        self._open: Callable[[], Any] = lambda: open_sqs(timeout, endpoint_url)
+        self._timeout = timeout
+        self._endpoint_url = endpoint_url
 
     @cached_property
     def _client(self) -> Any:
-        return self._open()
+        return open_sqs(self._timeout, self._endpoint_url)
 
     def send(self, changes: Sequence[Change]) -> None:
         """Sends the changes, in order; an entry that SQS fails is sent again.

@@ -1,0 +1,91 @@
+"""What only S3 has: a prefix, a media type, AWS's refusals, time limits."""
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from boto3.session import Session
+
+from shared.content.objects import S3ObjectReader
+from shared.content.s3 import S3ContentStore
+from shared.errors import Unavailable
+from tests.servers.aws import AWS_ENVIRONMENT, running_aws
+from tests.servers.silence import silent_server
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[str]:
+    with running_aws() as url, pytest.MonkeyPatch.context() as patch:
+        for name, value in AWS_ENVIRONMENT.items():
+            patch.setenv(name, value)
+        yield url
+
+
+@pytest.fixture
+def client(aws: str) -> Any:
+    return Session().client("s3", endpoint_url=aws)
+
+
+@pytest.fixture
+def bucket(client: Any) -> str:
+    name = f"bucket-{uuid.uuid4().hex}"
+    client.create_bucket(Bucket=name)
+    return name
+
+
+def test_objects_lie_below_the_prefix_with_their_media_type(
+    aws: str, client: Any, bucket: str
+) -> None:
+    S3ContentStore(bucket, "raw/v1", endpoint_url=aws).put("t/d/x/1", b"%PDF", "application/pdf")
+    found = client.get_object(Bucket=bucket, Key="raw/v1/t/d/x/1")
+    assert found["ContentType"] == "application/pdf"
+    assert found["Body"].read() == b"%PDF"
+
+
+def test_without_a_prefix_the_key_is_the_name(aws: str, client: Any, bucket: str) -> None:
+    S3ContentStore(bucket, endpoint_url=aws).put("t/d/x/1", b"x", "text/plain")
+    assert [each["Key"] for each in client.list_objects_v2(Bucket=bucket)["Contents"]] == [
+        "t/d/x/1"
+    ]
+
+
+def test_the_endpoint_may_come_from_the_environment(
+    aws: str, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", aws)
+    store = S3ContentStore(bucket)
+    store.put("a", b"x", "text/plain")
+    assert store.get("a") == b"x"
+
+
+def test_a_missing_bucket_is_no_missing_content(aws: str) -> None:
+    store = S3ContentStore("no-such-bucket", endpoint_url=aws)
+    with pytest.raises(Unavailable, match="no-such-bucket can't be used: S3 answered NoSuchBucket"):
+        store.get("a")
+    with pytest.raises(Unavailable, match="NoSuchBucket"):
+        store.put("a", b"x", "text/plain")
+
+
+def test_o10_a_silent_server_is_left_after_the_time_limit(aws: str) -> None:
+    assert aws
+    with silent_server() as url:
+        store = S3ContentStore("bucket", timeout=0.05, endpoint_url=url)
+        with pytest.raises(Unavailable, match="bucket can't be reached: ReadTimeoutError"):
+            store.get("a")
+
+
+def test_users_objects_are_measured_and_read(aws: str, client: Any, bucket: str) -> None:
+    client.put_object(Bucket=bucket, Key="datasets/退款 a+b.md", Body=b"# Refunds")
+    objects = S3ObjectReader(endpoint_url=aws)
+    assert objects.size(bucket, "datasets/退款 a+b.md") == 9
+    assert objects.read(bucket, "datasets/退款 a+b.md") == b"# Refunds"
+    assert objects.size(bucket, "gone") is None
+    assert objects.read(bucket, "gone") is None
+
+
+def test_an_empty_object_is_there(aws: str, client: Any, bucket: str) -> None:
+    client.put_object(Bucket=bucket, Key="empty", Body=b"")
+    objects = S3ObjectReader(endpoint_url=aws)
+    assert objects.size(bucket, "empty") == 0
+    assert objects.read(bucket, "empty") == b""
