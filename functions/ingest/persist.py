@@ -6,7 +6,7 @@ from dataclasses import asdict
 from sqlalchemy import Engine, select
 
 from functions.ingest.passages import name_chunks
-from shared.fusion.keywords import dify_keywords, format_keywords
+from shared.fusion.keywords import dify_keywords, pack_keywords
 from shared.model import Action, Change, Dataset, Document, IndexingStatus, Passage, Vector
 from shared.postgres import outbox
 from shared.postgres.chunks import Membership, StoredChunk, list_stored_ids, persist_chunks
@@ -60,7 +60,7 @@ def _chunk(id_: str, passage: Passage, vector: Vector | None) -> StoredChunk:
         id=id_,
         text=passage.text,
         heading=passage.heading,
-        keywords=format_keywords(dify_keywords(passage.searchable_text)),
+        keywords=pack_keywords(dify_keywords(passage.searchable_text)),
         vector=vector,
     )
 

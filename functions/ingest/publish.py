@@ -47,7 +47,6 @@ def publish(engine: Engine, index: ChunkIndex, dataset: Dataset, document: Docum
         index.delete(dataset.space, left, version)
         index.refresh(dataset.space)
     with transaction(engine) as connection:
-        mark_indexed(connection, left, None)
         purge_superseded(connection, document.id, SUPERSEDED_STAY)
     return True
 
@@ -98,7 +97,11 @@ def _flip(engine: Engine, document: Document, written: Sequence[str]) -> Sequenc
             "completed_at": datetime.now(UTC),
         }
         write_locked(connection, locked, values)
-        return supersede(connection, document)
+        left = supersede(connection, document)
+        # Before the index forgets them: a chunk that comes back is then written again, whatever
+        # became of this writer.
+        mark_indexed(connection, left, None)
+        return left
 
 
 def _indexed(document: Document, chunk: StoredChunk, index_version: int) -> IndexedChunk:

@@ -10,7 +10,7 @@ from functions.retrieve.query import Query
 from functions.retrieve.search import Found
 from shared.fusion.bm25 import bm25_scores
 from shared.fusion.fuse import FusionMethod
-from shared.fusion.keywords import dify_keywords, dify_scores, parse_keywords
+from shared.fusion.keywords import dify_keywords, dify_scores
 from shared.model import Candidate, Channel, SearchMethod
 from shared.postgres.engine import read
 from shared.postgres.retrieval import load_keywords
@@ -34,4 +34,4 @@ def load_keyword_scores(
     wanted = dify_keywords(query.text)
     with read(engine) as connection:
         kept = load_keywords(connection, [candidate.chunk_id for candidate in candidates])
-    return dify_scores(wanted, [parse_keywords(kept.get(c.chunk_id, "")) for c in candidates])
+    return dify_scores(wanted, kept)

@@ -7,9 +7,8 @@ to order a list that ends as a set.
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Collection, Sequence
-from itertools import chain, count
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ _JIEBA_STOP_WORDS = """
 """
 _STOP_WORDS = frozenset(_JIEBA_STOP_WORDS.split())
 _RUN = re.compile(r"\w+")
+_HASH = np.dtype("<i8")
 
 
 def dify_keywords(text: str) -> frozenset[str]:
@@ -41,19 +41,16 @@ def _expand(tag: str) -> list[str]:
     return [tag, *(run for run in runs if run not in _STOP_WORDS)]
 
 
-def format_keywords(keywords: Collection[str]) -> str:
-    """Returns the keywords as they are stored beside a chunk: sorted, one a line."""
-    return "\n".join(sorted(keywords))
+def pack_keywords(keywords: Collection[str]) -> bytes:
+    """Returns the keywords as they are kept beside a chunk: each as 64 bits of its hash, sorted.
+
+    Numbers of one width are compared by the thousand at once; texts one by one. Two of a million
+    different keywords share a hash with a chance of one in thirty million.
+    """
+    return _hash_all(keywords).tobytes()
 
 
-def parse_keywords(text: str) -> list[str]:
-    """Returns the distinct keywords that `format_keywords` wrote."""
-    return text.split("\n") if text else []
-
-
-def dify_scores(
-    query: frozenset[str], candidates: Sequence[Collection[str]]
-) -> NDArray[np.float64]:
+def dify_scores(query: Collection[str], candidates: Sequence[bytes]) -> NDArray[np.float64]:
     """Returns K of each candidate, in 0 to 1: the cosine of its idf vector with the query's.
 
     With N candidates, `idf(w) = ln((1 + N) / (1 + df(w))) + 1`, df counted over the candidates;
@@ -61,33 +58,30 @@ def dify_scores(
 
     Args:
         query: the query's keywords.
-        candidates: each candidate's keywords, distinct within one.
+        candidates: each candidate's keywords, distinct, as `pack_keywords` wrote them.
     """
     n = len(candidates)
-    lengths = np.fromiter(map(len, candidates), np.int64, n)
-    numbers: defaultdict[str, int] = defaultdict(count().__next__)
-    words = np.fromiter(
-        map(numbers.__getitem__, chain.from_iterable(candidates)), np.int64, int(lengths.sum())
+    packed = b"".join(candidates)
+    if not packed or not query:
+        return np.zeros(n)
+    words = np.frombuffer(packed, _HASH)
+    rows = np.repeat(np.arange(n), [len(each) // _HASH.itemsize for each in candidates])
+    distinct, numbers, df = np.unique(words, return_inverse=True, return_counts=True)
+    asked = np.isin(distinct, _hash_all(query), assume_unique=True)
+
+    # idf depends on df alone, so squares are looked up by df; sums run over a candidate's sorted
+    # words, so that they are the same in whatever order a set gives its words.
+    squares = ((np.log((1 + n) / (1 + np.arange(n + 1))) + 1) ** 2)[df]
+    of_words = squares[numbers]
+    norms = np.bincount(rows, of_words, n)
+    shared = np.bincount(rows, of_words * asked[numbers], n)
+    query_norm = squares[asked].sum()
+    cosines: NDArray[np.float64] = np.divide(
+        shared, np.sqrt(query_norm * norms), out=np.zeros(n), where=shared > 0
     )
-    df = np.bincount(words)
-    asked = np.zeros(len(df), np.bool_)
-    asked[[numbers[word] for word in query if word in numbers]] = True
-
-    # idf depends on df alone, so we count each candidate's words of each df, and sum over those
-    # counts: integers until the last step, the same in whatever order a set gives its words.
-    squares = (np.log((1 + n) / (1 + np.arange(n + 1))) + 1) ** 2
-    cells = np.repeat(np.arange(n) * (n + 1), lengths) + df[words]
-    norms = _sum_rows(cells, squares, n)
-    shared = _sum_rows(cells[asked[words]], squares, n)
-    query_norm = _sum_rows(df[asked], squares, 1)
-    cosines = np.divide(shared, np.sqrt(query_norm * norms), out=np.zeros(n), where=shared > 0)
-    return np.minimum(cosines, 1.0)
+    return cosines.clip(max=1.0)
 
 
-def _sum_rows(
-    cells: NDArray[np.int64], squares: NDArray[np.float64], rows: int
-) -> NDArray[np.float64]:
-    """Sums squared idfs for each row; a cell is row · (N + 1) + df."""
-    counts = np.bincount(cells, minlength=rows * len(squares)).reshape(rows, len(squares))
-    sums: NDArray[np.float64] = (counts * squares).sum(axis=1)
-    return sums
+def _hash_all(keywords: Collection[str]) -> NDArray[np.int64]:
+    digests = (blake2b(word.encode(), digest_size=_HASH.itemsize).digest() for word in keywords)
+    return np.sort(np.frombuffer(b"".join(digests), _HASH))

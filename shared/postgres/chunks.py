@@ -38,12 +38,12 @@ from shared.postgres.tables import chunks, memberships
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredChunk:
-    """A chunk's content. `keywords` as `shared.fusion.keywords.format_keywords` writes them."""
+    """A chunk's content. `keywords` as `shared.fusion.keywords.pack_keywords` writes them."""
 
     id: str
     text: str
     heading: str
-    keywords: str
+    keywords: bytes
     vector: Vector | None
 
 
@@ -271,7 +271,7 @@ _INSERT_CHUNKS = insert(chunks).from_select(
         _column("ids", _ID, Text()),
         _column("texts", Text(), Text()),
         _column("headings", Text(), Text()),
-        _column("keywords", Text(), Text()),
+        _column("keywords", LargeBinary(), LargeBinary()),
         _column("vectors", LargeBinary(), LargeBinary()),
     ),
 )

@@ -17,7 +17,7 @@ from shared.metadata.filter_values import Builtins, filter_values
 from shared.model import Action, Change, Document, IndexingStatus, JsonObject
 from shared.postgres import outbox
 from shared.postgres.ids import as_id
-from shared.postgres.tables import datasets, documents, index_versions
+from shared.postgres.tables import chunks, datasets, documents, index_versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +126,10 @@ def save_document(connection: Connection, write: DocumentWrite) -> Saved:
     }
     if current.deleted_at is not None:
         values |= {"deleted_at": None, "enabled": True, "archived": False, "live_version": None}
+        # Nobody knows how much of it the index has forgotten already: all of it is written again.
+        connection.execute(
+            update(chunks).where(chunks.c.document_id == current.id).values(index_version=None)
+        )
     document = _write(connection, current, values)
     change = _change(document, Action.PROCESS)
     outbox.put(connection, change)

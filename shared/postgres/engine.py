@@ -1,17 +1,22 @@
 """Connections: how they are made, and the rule that no answer goes to another question."""
 
 import ssl
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
+import pg8000
 from sqlalchemy import Connection, Engine, ExceptionContext, create_engine, event, make_url
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from shared.errors import DatabaseUnavailable
 
 _LOCAL_HOSTS = {None, "", "localhost", "127.0.0.1", "::1"}
+_RESTED_SECONDS = 2.0
+"""A connection that rested longer is tried before it is used."""
 
 
 def connect(
@@ -38,10 +43,13 @@ def connect(
         pool_size=pool_size,
         max_overflow=0,
         pool_timeout=timeout,
-        pool_pre_ping=True,
+        # The pool's own mode, so that a read costs its statement and nothing around it.
+        isolation_level="AUTOCOMMIT",
         connect_args=arguments,
     )
     event.listen(engine, "handle_error", _distrust)
+    event.listen(engine, "checkin", _note_rest)
+    event.listen(engine, "checkout", _try_rested)
     if password is not None:
         token = password
 
@@ -53,6 +61,9 @@ def connect(
 
 
 def _distrust(context: ExceptionContext) -> None:
+    if context.connection is None:
+        # There is no connection: whatever the driver calls it, the database does not answer.
+        raise DatabaseUnavailable
     # A parameter that can't be encoded leaves pg8000 out of step with the server: the next
     # statement would read this one's answer. What is no error of the database ends the connection.
     database_error = context.dialect is not None and isinstance(
@@ -63,18 +74,35 @@ def _distrust(context: ExceptionContext) -> None:
         context.invalidate_pool_on_disconnect = False
 
 
+def _note_rest(_connection: Any, record: ConnectionPoolEntry) -> None:
+    record.info["rests_since"] = time.monotonic()
+
+
+def _try_rested(connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> None:
+    # A function that was frozen wakes up with connections that the server has closed.
+    if time.monotonic() - record.info.get("rests_since", time.monotonic()) < _RESTED_SECONDS:
+        return
+    try:
+        with closing(connection.cursor()) as cursor:
+            cursor.execute("SELECT 1")
+    except (pg8000.Error, OSError) as error:
+        raise DisconnectionError from error
+
+
 @contextmanager
 def read(engine: Engine) -> Iterator[Connection]:
     """Yields a connection in autocommit: each statement sees the newest committed state."""
     with _available(), engine.connect() as connection:
-        yield connection.execution_options(isolation_level="AUTOCOMMIT")
+        yield connection
 
 
 @contextmanager
 def transaction(engine: Engine) -> Iterator[Connection]:
     """Yields a connection in one transaction: committed at the end, rolled back on any error."""
-    with _available(), engine.begin() as connection:
-        yield connection
+    with _available(), engine.connect() as connection:
+        connection.execution_options(isolation_level="READ COMMITTED")
+        with connection.begin():
+            yield connection
 
 
 @contextmanager

@@ -94,3 +94,10 @@ def find_available(connection: Connection, most: int) -> list[Change]:
         Change(row.tenant_id, row.dataset_id, row.document_id, row.version, Action(row.action))
         for row in rows
     ]
+
+
+def release_all(connection: Connection) -> None:
+    """Makes all work available at once: for the only worker, at its start."""
+    connection.execute(
+        update(outbox).where(outbox.c.available_at > func.now()).values(available_at=func.now())
+    )

@@ -157,7 +157,7 @@ chunks = Table(
     Column("document_id", _id(), ForeignKey("documents.id", ondelete="CASCADE"), nullable=False),
     Column("text", Text, nullable=False),
     Column("heading", Text, nullable=False),
-    Column("keywords", Text, nullable=False),
+    Column("keywords", LargeBinary, nullable=False),
     Column("vector", LargeBinary),
     # The external version the search index holds it under; null while it is not there.
     Column("index_version", BigInteger),

@@ -138,7 +138,7 @@ def upgrade() -> None:
             document_id UUID NOT NULL,
             text TEXT NOT NULL,
             heading TEXT NOT NULL,
-            keywords TEXT NOT NULL,
+            keywords BYTEA NOT NULL,
             vector BYTEA,
             index_version BIGINT,
             PRIMARY KEY (id),

@@ -209,18 +209,18 @@ import numpy as np
 from shared.analysis.analyzer import keywords
 from shared.fusion.deduplicate import deduplicate
 from shared.fusion.fuse import FusionPlan, fuse
-from shared.fusion.keywords import dify_keywords, dify_scores, format_keywords
+from shared.fusion.keywords import dify_keywords, dify_scores, pack_keywords
 from shared.model import Channel, Hit, SearchMethod
 
 texts = ["API limits 知识库检索配置说明 v2.5"] * 20
 texts += ["release notes v2.5 保险理赔流程", "数据库备份 limits"]
 hits = [Hit(f"chunk-{i * 7 % 22:02}", 0.5) for i in range(22)]
 candidates = deduplicate({Channel.VECTOR: hits, Channel.TEXT: hits[::-1]})
-stored = [dify_keywords(text) for text in texts]
+stored = [pack_keywords(dify_keywords(text)) for text in texts]
 scores = dify_scores(dify_keywords("v2.5 limits 知识库检索 理赔 备份"), stored)
 fused = fuse(candidates, FusionPlan(search_method=SearchMethod.HYBRID), scores)
 print([(scored.chunk_id, scored.score.hex()) for scored in fused.ranked])
-print(keywords(texts[0]), format_keywords(stored[0]))
+print(keywords(texts[0]), stored[0])
 """
 
 

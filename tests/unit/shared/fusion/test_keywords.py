@@ -1,20 +1,20 @@
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from shared.analysis.segmenter import load_segmenter
 from shared.fusion.keywords import (
     LONGEST_KEYWORD,
     dify_keywords,
     dify_scores,
-    format_keywords,
-    parse_keywords,
+    pack_keywords,
 )
 
 GOLDEN: list[tuple[str, dict[str, float]]] = [
@@ -43,8 +43,12 @@ TEXTS = st.lists(PIECES, max_size=30).map("".join)
 
 @pytest.mark.parametrize(("query", "expected"), GOLDEN)
 def test_golden_figures(query: str, expected: dict[str, float]) -> None:
-    scores = dify_scores(dify_keywords(query), [dify_keywords(text) for text in expected])
+    scores = score(dify_keywords(query), [dify_keywords(text) for text in expected])
     assert scores.tolist() == pytest.approx(list(expected.values()), abs=1e-6)
+
+
+def score(query: Collection[str], candidates: Sequence[Collection[str]]) -> NDArray[np.float64]:
+    return dify_scores(query, [pack_keywords(candidate) for candidate in candidates])
 
 
 def score_naively(query: frozenset[str], candidates: Sequence[frozenset[str]]) -> list[float]:
@@ -66,7 +70,7 @@ def score_naively(query: frozenset[str], candidates: Sequence[frozenset[str]]) -
 def test_agrees_with_the_cosine_written_out(
     query: frozenset[str], candidates: list[frozenset[str]]
 ) -> None:
-    scores = dify_scores(query, candidates)
+    scores = score(query, candidates)
     assert scores.tolist() == pytest.approx(score_naively(query, candidates), abs=1e-12)
     assert all(0 <= score <= 1 for score in scores)
 
@@ -77,9 +81,7 @@ def test_candidates_score_the_same_in_any_order(
 ) -> None:
     order = data.draw(st.permutations(range(len(candidates))))
     shuffled = [sorted(candidates[i], reverse=True) for i in order]
-    np.testing.assert_array_equal(
-        dify_scores(query, shuffled), dify_scores(query, candidates)[order]
-    )
+    np.testing.assert_array_equal(score(query, shuffled), score(query, candidates)[order])
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +113,7 @@ def test_keywords_keep_their_case_and_lose_stop_words_of_any_case() -> None:
 
 def test_g01_chinese_scores() -> None:
     texts = ["知识库检索配置说明", "数据库备份"]
-    first, second = dify_scores(dify_keywords("知识库检索"), [dify_keywords(t) for t in texts])
+    first, second = score(dify_keywords("知识库检索"), [dify_keywords(t) for t in texts])
     assert first > 0
     assert first > second
 
@@ -125,16 +127,18 @@ def test_long_keywords_are_cut() -> None:
     assert dify_keywords("x" * 300) == {"x" * 128}
 
 
-def test_stored_keywords_come_back() -> None:
-    keywords = dify_keywords("API limits v2.5 知识库检索 %s \n\r\v\x85\u2028 end")
-    stored = format_keywords(keywords)
-    assert stored == "\n".join(sorted(keywords))
-    assert parse_keywords(stored) == sorted(keywords)
-    assert parse_keywords(format_keywords(frozenset())) == []
+def test_keywords_are_kept_as_eight_bytes_each_in_an_order_of_their_own() -> None:
+    keywords = dify_keywords("API limits v2.5 知识库检索 %s end")
+    assert pack_keywords(keywords) == pack_keywords(sorted(keywords, reverse=True))
+    assert len(pack_keywords(keywords)) == 8 * len(keywords)
+    # What is stored must mean the same for ever: this is BLAKE2b of "API", eight bytes of it.
+    assert pack_keywords(["API"]).hex() == "86dbd61477d82b05"
+    assert pack_keywords([]) == b""
 
 
 def test_no_candidates_and_candidates_without_keywords() -> None:
-    assert dify_scores(frozenset({"a"}), []).shape == (0,)
-    assert dify_scores(frozenset({"a"}), [[], []]).tolist() == [0, 0]
-    assert dify_scores(frozenset(), [["a"], ["b"]]).tolist() == [0, 0]
-    assert dify_scores(frozenset({"z"}), [["a"], ["b"]]).tolist() == [0, 0]
+    assert score({"a"}, []).shape == (0,)
+    assert score({"a"}, [[], []]).tolist() == [0, 0]
+    assert score({"a"}, [["a"], []]).tolist() == [1, 0]
+    assert score(set(), [["a"], ["b"]]).tolist() == [0, 0]
+    assert score({"z"}, [["a"], ["b"]]).tolist() == [0, 0]

@@ -32,3 +32,16 @@ def test_idf_is_positive_and_falls_as_more_chunks_hold_the_word(
 
 def test_idf_of_three_in_six_is_the_engines_own() -> None:
     assert inverse_document_frequency(6, 3) == pytest.approx(math.log(2))
+
+
+@pytest.mark.parametrize(
+    ("space_type", "score", "cosine"),
+    [
+        ("l2", 0.714286, 0.8),
+        ("l2", 0.333333, 0.0),
+        ("cosinesimil", 0.9, 0.8),
+        ("cosinesimil", 0.5, 0.0),
+    ],
+)
+def test_e08_scores_become_cosines(space_type: str, score: float, cosine: float) -> None:
+    assert cosine_from_score(space_type, score) == pytest.approx(cosine, abs=2e-6)
