@@ -1,38 +1,50 @@
-"""Settings → clients. Only the functions' handlers call this, once a process each."""
+"""Settings → clients. Only the functions' handlers call this, once a process each.
+
+What not every function needs is imported where it is needed: it counts in each cold start.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine, make_url
 
-from shared.opensearch.client import SearchEngine
-from shared.opensearch.client import connect as connect_engine
 from shared.postgres.engine import connect
 from shared.settings import Settings
 
+if TYPE_CHECKING:
+    from shared.opensearch.client import SearchEngine
 
-def connect_database(settings: Settings, pool_size: int = 5) -> Engine:
-    """Returns the engine of the database; with IAM each connection is made with a new token."""
+
+def connect_database(settings: Settings, *, timeout: float | None = None) -> Engine:
+    """Returns the engine of the database; with IAM each connection is made with a new token.
+
+    Args:
+        settings: which database.
+        timeout: seconds for one statement, in place of the settings' own.
+    """
     url = settings.database_url.get_secret_value()
 
     def sign() -> str:
-        import boto3  # noqa: PLC0415  it takes long to load, and only IAM needs it
-
         target = make_url(url)
-        client = boto3.client("rds")
-        return str(
-            client.generate_db_auth_token(
-                DBHostname=target.host, Port=target.port or 5432, DBUsername=target.username
-            )
+        token = _open_rds().generate_db_auth_token(
+            DBHostname=target.host, Port=target.port or 5432, DBUsername=target.username
         )
+        return str(token)
 
     return connect(
         url,
-        timeout=settings.database_timeout_seconds,
-        pool_size=pool_size,
+        timeout=timeout or settings.database_timeout_seconds,
+        pool_size=settings.database_connections,
         password=sign if settings.database_iam else None,
     )
 
 
 def connect_search(settings: Settings) -> SearchEngine:
     """Returns the search engine's client."""
+    from shared.opensearch.client import connect as connect_engine  # noqa: PLC0415
+
     return connect_engine(
         settings.opensearch_url,
         auth=settings.opensearch_auth,
@@ -51,3 +63,11 @@ def find_bootstrap_key(settings: Settings) -> str | None:
 
     client = boto3.client("secretsmanager")
     return str(client.get_secret_value(SecretId=settings.bootstrap_key_secret)["SecretString"])
+
+
+@cache
+def _open_rds() -> Any:
+    # Each new connection needs a token, and a client takes longer to make than a token.
+    import boto3  # noqa: PLC0415  it takes long to load, and only IAM needs it
+
+    return boto3.client("rds")

@@ -18,6 +18,7 @@ class Settings(BaseSettings):
     database_url: SecretStr
     database_iam: bool = False
     database_timeout_seconds: float = Field(default=5.0, gt=0)
+    database_connections: int = Field(default=5, ge=1, le=100)
     opensearch_url: str
     opensearch_auth: str = Field(default="none", pattern="^(none|sigv4)$")
     opensearch_timeout_seconds: float = Field(default=10.0, gt=0)

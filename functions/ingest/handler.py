@@ -21,7 +21,7 @@ from shared.content.objects import S3ObjectReader
 from shared.content.open import open_content_store
 from shared.model import Change
 from shared.models.embedders import make_embedder
-from shared.opensearch.index import OpenSearchChunkIndex
+from shared.opensearch.index import OpenSearchChunkIndex, refuse_serverless
 from shared.settings import read_settings
 from shared.telemetry import logger
 
@@ -50,17 +50,19 @@ def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> Mapping[
 def build_parts() -> Parts:
     """Builds the clients once a process, at the first event."""
     settings = read_settings()
+    search = connect_search(settings)
+    refuse_serverless(search, settings.index_prefix)
     return Parts(
         engine=connect_database(settings),
         index=OpenSearchChunkIndex(
-            connect_search(settings),
+            search,
             settings.index_prefix,
             shards=settings.index_shards,
             replicas=settings.index_replicas,
         ),
-        content=open_content_store(settings.content_url),
+        content=open_content_store(settings.content_url, timeout=settings.content_timeout_seconds),
         embedder_for=lambda space: make_embedder(space, settings),
-        objects=S3ObjectReader(),
+        objects=S3ObjectReader(timeout=settings.content_timeout_seconds),
         max_bytes=settings.document_max_bytes,
     )
 

@@ -22,8 +22,8 @@ def build_parts(settings: Settings) -> Parts:
         raise ConfigurationError("WINNOW_QUEUE_URL is not set: nobody would hear of changes")
     return Parts(
         engine=connect_database(settings),
-        content=open_content_store(settings.content_url),
-        queue=SqsQueue(settings.queue_url),
+        content=open_content_store(settings.content_url, timeout=settings.content_timeout_seconds),
+        queue=SqsQueue(settings.queue_url, timeout=settings.queue_timeout_seconds),
         max_bytes=settings.document_max_bytes,
         wait_seconds=settings.wait_seconds,
     )

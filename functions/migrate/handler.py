@@ -7,9 +7,12 @@ from shared.clients import connect_database
 from shared.settings import read_settings
 from shared.telemetry import logger
 
+_TIMEOUT_SECONDS = 850.0
+"""For one statement: an index on a large table takes minutes. Lambda ends the function at 900."""
+
 
 def lambda_handler(_event: dict[str, Any], _context: Any) -> dict[str, str]:
     """Upgrades the schema and returns its revision. Again is fine: it does nothing."""
-    revision = upgrade(connect_database(read_settings()))
+    revision = upgrade(connect_database(read_settings(), timeout=_TIMEOUT_SECONDS))
     logger.info("schema is up to date", revision=revision)
     return {"revision": revision}

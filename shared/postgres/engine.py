@@ -30,7 +30,8 @@ def connect(
 
     Args:
         url: a SQLAlchemy URL of driver pg8000. Hosts other than this machine are reached by TLS.
-        timeout: seconds to wait for a connection, from the server or from the pool.
+        timeout: seconds to wait for a connection, from the server or from the pool, and for the
+            server to go on with its answer.
         pool_size: most connections at once.
         password: called for each new connection, for tokens that expire.
     """
