@@ -1,0 +1,99 @@
+"""The built functions, looked at as Lambda does."""
+
+from pathlib import Path
+
+import pytest
+
+from layers.lock import LAYERS, make_requirements, read_packages
+from tests.artifacts import FUNCTIONS, ROOT, Artifact
+
+MOST_BYTES = 200_000_000
+"""Lambda takes 250 MB of function and layers; the rest is room to grow."""
+
+WARNINGS = ("-W", "error", "-W", "ignore:There is no current event loop")
+"""Mangum asks for an event loop at import, which Python 3.13 deprecates."""
+
+ENVIRONMENT = {
+    "WINNOW_DATABASE_URL": "postgresql+pg8000://winnow@localhost:1/winnow",
+    "WINNOW_OPENSEARCH_URL": "http://localhost:1",
+    "WINNOW_CONTENT_URL": "s3://bucket/content",
+    "WINNOW_QUEUE_URL": "http://localhost:1/queue",
+}
+LOADED_WHEN_NEEDED = {
+    "retrieve": {"boto3", "botocore.session", "jieba", "onnxruntime", "tokenizers", "alembic"},
+    "manage": {"boto3", "botocore.session", "jieba", "opensearchpy", "Stemmer", "alembic"},
+    "ingest": {"boto3", "botocore.session", "jieba", "onnxruntime", "tokenizers", "fastapi"},
+    "migrate": {"boto3", "botocore.session", "jieba", "opensearchpy", "Stemmer", "fastapi"},
+}
+IMPORT_ALL = """
+import sys
+import {handler}
+print(*sys.modules)
+import {others}
+import boto3
+"""
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_all_of_it_imports_with_lambdas_path_alone_and_late_where_it_takes_long(
+    artifacts: dict[str, Artifact], name: str
+) -> None:
+    handler, function = artifacts[name].handler.rsplit(".", 1)
+    assert function == "lambda_handler"
+    code = IMPORT_ALL.format(handler=handler, others=", ".join(_modules(artifacts[name])))
+    loaded = artifacts[name].python(code, ENVIRONMENT, *WARNINGS).split()
+    assert handler in loaded
+    assert not LOADED_WHEN_NEEDED[name].intersection(loaded)
+
+
+def _modules(artifact: Artifact) -> list[str]:
+    folder = artifact.folders[0]
+    return [
+        ".".join(file.relative_to(folder).with_suffix("").parts)
+        for file in sorted(folder.rglob("*.py"))
+        # What Alembic loads, it loads by itself.
+        if file.parent.name != "versions" and file.name not in {"__init__.py", "env.py"}
+    ]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_with_its_layers_is_small_enough(
+    artifacts: dict[str, Artifact], name: str
+) -> None:
+    assert artifacts[name].size <= MOST_BYTES
+    assert len(artifacts[name].folders) <= 1 + 5
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_nothing_that_is_never_used_is_shipped(artifacts: dict[str, Artifact], name: str) -> None:
+    files = list(artifacts[name].files())
+    assert [file for file in files if file.suffix == ".pyc"] == []
+    folders = {part for file in files for part in file.parts}
+    assert not folders & {"__pycache__", "lac_small", "posseg", "grpc"}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_no_file_is_in_a_function_and_its_layer_or_in_two_layers(
+    artifacts: dict[str, Artifact], name: str
+) -> None:
+    places: dict[Path, Path] = {}
+    for folder, start in zip(artifacts[name].folders, artifacts[name].path, strict=True):
+        for file in Path(start).rglob("*"):
+            if file.is_file():
+                inside = file.relative_to(start)
+                assert inside not in places, f"{inside} is in {places[inside]} and in {folder}"
+                places[inside] = folder
+
+
+def test_the_layers_requirements_are_those_of_the_lock() -> None:
+    written = {
+        layer: (ROOT / "layers" / layer / "requirements.txt").read_text(encoding="utf-8")
+        for layer in LAYERS
+    }
+    assert written == make_requirements(read_packages()), "run `make lock`"
+
+
+def test_every_dependency_of_the_project_is_in_a_layer() -> None:
+    packages = read_packages()
+    needed = {each["name"] for each in packages["winnow"]["dependencies"]}
+    assert needed - {name for direct in LAYERS.values() for name in direct} == set()
