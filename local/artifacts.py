@@ -211,8 +211,9 @@ def reporting_disk_trouble(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         advice = DISK_TROUBLE.get(error.errno or 0, "See whether the disk is in order.")
+        path = error.filename2 or error.filename or folder  # the second is where a copy goes
         raise EngineError(
-            f"{error.filename or folder} can't be written: {error.strerror or error}. {advice}"
+            f"{path} can't be written: {error.strerror or error}. {advice}"
         ) from error
 
 

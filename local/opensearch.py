@@ -46,6 +46,7 @@ JAVA_OPTIONS = (
     "-Dlog4j.shutdownHookEnabled=false",
     "-Dio.netty.noUnsafe=true",
     "-XX:+ExitOnOutOfMemoryError",
+    "-XX:-UsePerfData",  # which would lie in /tmp
 )
 
 

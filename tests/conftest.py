@@ -35,7 +35,7 @@ def engines() -> Iterator[Engines]:
         heap=os.environ.get("WINNOW_OPENSEARCH_HEAP", "512m"),
     ) as running:
         yield Engines(running.database_url, running.opensearch_url)
-    shutil.rmtree(home)
+    shutil.rmtree(home)  # not reached when they can't run: then their logs are needed
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,13 @@ from pathlib import Path
 import pytest
 
 from local import artifacts
-from local.artifacts import Cache, Download, cache_folder, model_files
+from local.artifacts import (
+    Cache,
+    Download,
+    cache_folder,
+    model_files,
+    reporting_disk_trouble,
+)
 from local.errors import EngineError
 from local.pins import Artifact, ModelFile
 
@@ -132,6 +138,15 @@ def test_a_cache_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(EngineError, match="Choose a folder, not a file"):
         Cache(tmp_path / "file" / "winnow", Source()).fetch([make_artifact()])
+
+
+def test_a_copy_that_fails_names_where_it_should_go(tmp_path: Path) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device", "/from", None, "/to")
+    with (
+        pytest.raises(EngineError, match="^/to can't be written"),
+        reporting_disk_trouble(tmp_path),
+    ):
+        raise full
 
 
 def test_two_caches_on_one_folder_fetch_at_once(tmp_path: Path) -> None:
