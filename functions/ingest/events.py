@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_plus
 
-from shared.errors import ChangeMalformed
+from shared.errors import ChangeMalformed, InvalidRequest
 from shared.model import Change
 from shared.queue.messages import parse_change
+from shared.text import check_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +36,31 @@ def parse_record(body: str) -> list[Change | ObjectChange]:
     """
     try:
         message = json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ChangeMalformed("the message is not JSON") from error
     if not isinstance(message, dict):
         raise ChangeMalformed("the message is not an object")
     if message.get("Event") == "s3:TestEvent":
         return []
     if "Records" in message:
-        return _parse_notification(message["Records"])
+        return [_checked(each) for each in _parse_notification(message["Records"])]
     if message.get("source") == "aws.s3":
-        return [_parse_eventbridge(message)]
+        return [_checked(_parse_eventbridge(message))]
     return [parse_change(message)]
 
 
-def _parse_notification(records: Any) -> list[Change | ObjectChange]:
+def _checked(change: ObjectChange) -> ObjectChange:
+    texts = [change.bucket, change.key, change.sequencer or ""]
+    if not all(isinstance(each, str) for each in texts):
+        raise ChangeMalformed("a part of the S3 event is not text")
+    try:
+        check_text(texts)
+    except InvalidRequest as error:
+        raise ChangeMalformed(f"the S3 event {error.problems[0].detail}") from error
+    return change
+
+
+def _parse_notification(records: Any) -> list[ObjectChange]:
     try:
         return [_parse_notified(record) for record in records]
     except (KeyError, TypeError, AttributeError) as error:

@@ -19,6 +19,7 @@ from functions.ingest.sources import take_object
 from shared.clients import connect_database, connect_search
 from shared.content.objects import S3ObjectReader
 from shared.content.open import open_content_store
+from shared.errors import WinnowError
 from shared.model import Change
 from shared.models.embedders import make_embedder
 from shared.opensearch.index import OpenSearchChunkIndex, refuse_serverless
@@ -41,6 +42,8 @@ processor = _Processor(event_type=EventType.SQS, raise_on_entire_batch_failure=F
 
 def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> Mapping[str, Any]:
     """Ingests each record; those that failed come back in batchItemFailures."""
+    if event.get("Records") == []:  # which the processor takes for no batch at all
+        return {"batchItemFailures": []}
     return process_partial_response(
         event=dict(event), record_handler=_take, processor=processor, context=context
     )
@@ -69,11 +72,21 @@ def build_parts() -> Parts:
 
 def _take(record: SQSRecord) -> None:
     parts = build_parts()
+    failed: WinnowError | None = None
     for asked in parse_record(record.body):
-        change = _save(asked, parts) if isinstance(asked, ObjectChange) else asked
-        if change is not None:
-            with logger.append_context_keys(document_id=change.document_id, version=change.version):
-                ingest(change, parts)
+        try:
+            _take_one(asked, parts)
+        except WinnowError as error:  # what else the message asks for is done all the same
+            failed = failed or error
+    if failed is not None:
+        raise failed
+
+
+def _take_one(asked: Change | ObjectChange, parts: Parts) -> None:
+    change = _save(asked, parts) if isinstance(asked, ObjectChange) else asked
+    if change is not None:
+        with logger.append_context_keys(document_id=change.document_id, version=change.version):
+            ingest(change, parts)
 
 
 def _save(event: ObjectChange, parts: Parts) -> Change | None:

@@ -17,7 +17,7 @@ from sqlalchemy import Engine
 from functions.ingest.events import ObjectChange
 from shared.errors import ChangeMalformed, DocumentRefused, InvalidRequest
 from shared.metadata.filter_values import validate_metadata
-from shared.model import Change, Dataset
+from shared.model import Change, Dataset, IndexingStatus
 from shared.ports import ContentStore, ObjectReader
 from shared.postgres import outbox
 from shared.postgres.datasets import find_dataset
@@ -30,6 +30,7 @@ from shared.postgres.documents import (
 )
 from shared.postgres.engine import read, transaction
 from shared.postgres.intake import accept_document, name_document
+from shared.text import check_text
 
 _KEY = re.compile(r"datasets/(?P<dataset>[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/.*[^/]", re.S)
 SIDECAR = ".metadata.json"
@@ -55,7 +56,9 @@ def take_object(
     dataset = _find_dataset(engine, key)
     uri = f"s3://{event.bucket}/{key}"
     document_id = name_document(dataset.id, uri)
-    size = None if event.removed and not sidecar else objects.size(event.bucket, key)
+    # Without a sequencer nothing orders the event, and the present state wins.
+    is_gone = event.removed and sequencer is not None
+    size = None if is_gone else objects.size(event.bucket, key)
     if size is None:
         return None if sidecar else _end(engine, dataset, document_id, sequencer)
     data = objects.read(event.bucket, key) if size <= most else b""
@@ -82,7 +85,12 @@ def take_object(
         metadata = _read_sidecar(objects, event.bucket, key + SIDECAR)
     except ValueError as error:
         raise _refuse(engine, write, "sidecar", f"{write.name}{SIDECAR}: {error}") from error
-    return accept_document(engine, content, replace(write, metadata=metadata), data)[1]
+    document, change = accept_document(engine, content, replace(write, metadata=metadata), data)
+    refused = change is None and document.indexing_status is IndexingStatus.ERROR
+    if refused and document.sequencer == sequencer:
+        # A redelivered event of a refused document fails again, and ends in the dead-letter queue.
+        raise DocumentRefused(document.error_code or "internal", document.error or "")
+    return change
 
 
 def _find_dataset(engine: Engine, key: str) -> Dataset:
@@ -107,6 +115,9 @@ def _end(
 
 def _refuse(engine: Engine, write: DocumentWrite, code: str, reason: str) -> DocumentRefused:
     with transaction(engine) as connection:
+        current = find_document(connection, write.tenant_id, write.id)
+        if current is not None:  # what is live keeps what it is found by
+            write = replace(write, metadata=current.metadata)
         saved = save_document(connection, write)
         fail_document(connection, saved.document, code, reason)
         if saved.change is not None:
@@ -125,7 +136,11 @@ def _read_sidecar(objects: ObjectReader, bucket: str, key: str) -> dict[str, Any
 
 def parse_sidecar(data: bytes) -> dict[str, Any]:
     """Returns the metadata that a sidecar holds; raises ValueError in words for its writer."""
-    sidecar = json.loads(data)
+    try:
+        sidecar = json.loads(data)
+        check_text(sidecar)
+    except (InvalidRequest, RecursionError) as error:
+        raise ValueError(str(error)) from error
     metadata: Any = sidecar.get("metadataAttributes") if isinstance(sidecar, dict) else None
     if metadata is None:
         raise ValueError('it is not {"metadataAttributes": {…}}')

@@ -10,8 +10,8 @@ from functions.retrieve.app import answer
 from functions.retrieve.contracts.native import RetrieveBody
 from functions.retrieve.parts import Parts
 from shared.errors import InvalidRequest, WinnowError
-from shared.http.edge import check_text
 from shared.http.problems import describe, problems_of
+from shared.text import check_text
 
 
 def is_direct(event: Mapping[str, Any]) -> bool:

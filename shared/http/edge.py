@@ -5,14 +5,13 @@ a body over the limit is not kept in memory.
 """
 
 import json
-from collections.abc import Iterator
-from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shared.errors import InvalidRequest, TooLarge, join_pointer
+from shared.errors import InvalidRequest, TooLarge
 from shared.http.problems import respond
+from shared.text import check_text
 
 _DRAIN_FACTOR = 25
 """An oversized body is read and thrown away up to so many times the limit, so that its sender,
@@ -65,28 +64,6 @@ class Edge:
         return b"".join(parts)
 
 
-def check_text(value: Any, pointer: str = "") -> None:
-    """Raises `InvalidRequest` at a text, key or value, that holds NUL or a lone surrogate."""
-    for place, text in _texts(value, pointer):
-        if "\0" in text:
-            raise InvalidRequest.at(place, "holds a NUL character")
-        if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
-            raise InvalidRequest.at(place, "holds a lone surrogate, which is no text")
-
-
-def _texts(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
-    waiting = [(pointer, value)]
-    while waiting:
-        place, each = waiting.pop()
-        if isinstance(each, str):
-            yield place, each
-        elif isinstance(each, dict):
-            yield from ((place, key) for key in each)
-            waiting.extend((join_pointer(place, key), inner) for key, inner in each.items())
-        elif isinstance(each, list):
-            waiting.extend((f"{place}/{n}", inner) for n, inner in enumerate(each))
-
-
 def _check_head(scope: Scope) -> None:
     parts = {
         "path": unquote_to_bytes(scope.get("raw_path") or scope["path"].encode()),
@@ -102,12 +79,12 @@ def _check_head(scope: Scope) -> None:
 def _check_body(body: bytes) -> None:
     if b"\\u" not in body and b"\0" not in body and body.isascii():
         return  # nothing in it can become NUL or a surrogate
-    text = _decode(body, "")
+    _decode(body, "")
     if b"\0" in body:
         raise InvalidRequest.at("", "holds a NUL character")
     if b"\\u" in body:
         try:
-            value = json.loads(text)
+            value = json.loads(body)  # as whoever reads it will: from bytes, a mark in front or not
         except (ValueError, RecursionError):
             return  # no JSON: whoever reads the body says so
         check_text(value)

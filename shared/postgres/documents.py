@@ -68,17 +68,21 @@ def judge_write(current: Document, write: DocumentWrite) -> Effect:
             f"version {write.version} was sent, but the document has version {current.version}"
             + (" with other content" if write.version == current.version else "")
         )
-    if write.sequencer is not None and current.sequencer is not None:
-        width = max(len(write.sequencer), len(current.sequencer))
-        sent, held = write.sequencer.ljust(width, "0"), current.sequencer.ljust(width, "0")
-        if sent.upper() <= held.upper():
-            return Effect.NOTHING
+    if _is_late(current, write.sequencer):
+        return Effect.NOTHING
     if not same_content or current.indexing_status == IndexingStatus.ERROR:
         return Effect.CONTENT
     if same_words and write.version is None:
         return Effect.NOTHING
     indexed = current.live_version == current.version
     return Effect.METADATA if indexed else Effect.CONTENT
+
+
+def _is_late(current: Document, sequencer: str | None) -> bool:
+    if sequencer is None or current.sequencer is None:
+        return False
+    width = max(len(sequencer), len(current.sequencer))
+    return sequencer.ljust(width, "0").upper() <= current.sequencer.ljust(width, "0").upper()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,7 @@ def save_document(connection: Connection, write: DocumentWrite) -> Saved:
     current = _lock(connection, write.tenant_id, write.id) or _insert(connection, write)
     effect = Effect.CONTENT if current.version == 0 else judge_write(current, write)
     if effect is Effect.NOTHING:
+        _note_sequencer(connection, current, write.sequencer)
         return Saved(current)
     version = write.version if write.version is not None else current.version + 1
     values: dict[str, Any] = {
@@ -173,12 +178,13 @@ def delete_document(
 ) -> tuple[Document, Change | None]:
     """Leaves a tombstone and the outbox row that takes the chunks away; raises `NotFound`.
 
-    Deleting again is fine and does nothing.
+    Deleting again, or late, after something newer, is fine and does nothing.
     """
     current = _lock(connection, tenant_id, document_id)
     if current is None:
         raise NotFound(f"there is no document {document_id!r}")
-    if current.deleted_at is not None:
+    if current.deleted_at is not None or _is_late(current, sequencer):
+        _note_sequencer(connection, current, sequencer)
         return current, None
     if version is not None and version <= current.version:
         raise StaleVersion(f"the document has version {current.version} already")
@@ -192,6 +198,14 @@ def delete_document(
     change = _change(document, Action.DELETE)
     outbox.put(connection, change)
     return document, change
+
+
+def _note_sequencer(connection: Connection, current: Document, sequencer: str | None) -> None:
+    # What changes nothing still is the newest that is known: what comes late must not pass it.
+    if sequencer is not None and not _is_late(current, sequencer):
+        connection.execute(
+            update(documents).where(documents.c.id == current.id).values(sequencer=sequencer)
+        )
 
 
 def get_document(connection: Connection, tenant_id: str, document_id: str) -> Document:

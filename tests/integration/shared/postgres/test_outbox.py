@@ -1,0 +1,159 @@
+import uuid
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Engine, text
+
+from shared.model import Action, Change
+from shared.postgres import outbox
+from shared.postgres.engine import connect, read, transaction
+from shared.settings import DEFAULT_TENANT
+
+LEASE = timedelta(minutes=5)
+EXPIRED = timedelta(seconds=-1)
+
+
+@pytest.fixture
+def change(database: Engine) -> Change:
+    """Work of a document of its own."""
+    ids = {"dataset": str(uuid.uuid4()), "document": str(uuid.uuid4()), "tenant": DEFAULT_TENANT}
+    with transaction(database) as connection:
+        connection.execute(
+            text(
+                "INSERT INTO datasets (id, tenant_id, name, indexing_technique, embedding_provider,"
+                " embedding_model, embedding_dimension)"
+                " VALUES (:dataset, :tenant, :dataset, 'economy', 'none', 'none', 0)"
+            ),
+            ids,
+        )
+        connection.execute(
+            text(
+                "INSERT INTO documents (id, tenant_id, dataset_id, name, uploader, version,"
+                " indexing_status, filter_values, updated_at)"
+                " VALUES (:document, :tenant, :dataset, 'n', 'u', 1, 'waiting', '{}', now())"
+            ),
+            ids,
+        )
+    return Change(DEFAULT_TENANT, ids["dataset"], ids["document"], 1, Action.PROCESS)
+
+
+def put(engine: Engine, change: Change) -> None:
+    with transaction(engine) as connection:
+        outbox.put(connection, change)
+
+
+def take(
+    engine: Engine, change: Change, lease: timedelta = LEASE, tenant: str = DEFAULT_TENANT
+) -> tuple[Change, int] | None:
+    with transaction(engine) as connection:
+        return outbox.take(connection, tenant, change.document_id, lease)
+
+
+def find(engine: Engine) -> list[Change]:
+    with read(engine) as connection:
+        return outbox.find_available(connection, 1000)
+
+
+def renew(change: Change, version: int, action: Action = Action.PROCESS) -> Change:
+    return Change(change.tenant_id, change.dataset_id, change.document_id, version, action)
+
+
+def test_taken_work_is_leased(database: Engine, change: Change) -> None:
+    put(database, change)
+    assert change in find(database)
+    assert take(database, change) == (change, 1)
+    assert take(database, change) is None
+    assert change not in find(database)
+
+
+def test_an_ended_lease_gives_the_work_to_the_next_who_sees_how_often_it_was_taken(
+    database: Engine, change: Change
+) -> None:
+    put(database, change)
+    assert take(database, change, EXPIRED) == (change, 1)
+    assert take(database, change, EXPIRED) == (change, 2)
+
+
+def test_another_tenant_takes_nothing(database: Engine, change: Change) -> None:
+    put(database, change)
+    assert take(database, change, tenant=str(uuid.uuid4())) is None
+    assert take(database, change) == (change, 1)
+
+
+def test_released_work_counts_no_attempt(database: Engine, change: Change) -> None:
+    put(database, change)
+    take(database, change)
+    with transaction(database) as connection:
+        outbox.release(connection, change, "the engine was silent", EXPIRED)
+    assert take(database, change) == (change, 1)
+
+
+def test_finish_takes_the_row_away(database: Engine, change: Change) -> None:
+    put(database, change)
+    take(database, change)
+    with transaction(database) as connection:
+        outbox.finish(connection, change)
+    assert take(database, change, EXPIRED) is None
+    assert change not in find(database)
+
+
+def test_work_that_was_replaced_in_the_meantime_stays(database: Engine, change: Change) -> None:
+    put(database, change)
+    take(database, change)
+    newer = renew(change, 2, Action.DELETE)
+    put(database, newer)
+    with transaction(database) as connection:
+        outbox.advance(connection, change, Action.INDEX)
+        outbox.release(connection, change, "x", LEASE)
+        outbox.finish(connection, change)
+    assert take(database, change) == (newer, 1)
+
+
+def test_the_longest_waiting_comes_first(database: Engine, change: Change) -> None:
+    put(database, change)
+    with transaction(database) as connection:
+        connection.execute(
+            text("UPDATE outbox SET available_at = now() - interval '1 day' WHERE document_id=:id"),
+            {"id": change.document_id},
+        )
+    with read(database) as connection:
+        assert outbox.find_available(connection, 1) == [change]
+    with transaction(database) as connection:
+        outbox.finish(connection, change)
+
+
+def test_o01_work_that_commits_later_than_newer_work_is_not_missed(
+    database: Engine, change: Change, migrated_url: str
+) -> None:
+    other = connect(migrated_url, timeout=5)
+    slow, quick = change, uuid.uuid4()
+    with transaction(database) as connection:  # a second document, beside the first
+        connection.execute(
+            text(
+                "INSERT INTO documents (id, tenant_id, dataset_id, name, uploader, version,"
+                " indexing_status, filter_values, updated_at) SELECT :id, tenant_id, dataset_id,"
+                " name, uploader, version, indexing_status, filter_values, now()"
+                " FROM documents WHERE id = :like"
+            ),
+            {"id": str(quick), "like": slow.document_id},
+        )
+    later = Change(slow.tenant_id, slow.dataset_id, str(quick), 1, Action.PROCESS)
+    with transaction(other) as waiting:
+        outbox.put(waiting, slow)
+        put(database, later)
+        drained = drain(database, slow.dataset_id)
+        assert drained == [later]
+    assert drain(database, slow.dataset_id) == [slow]
+    other.dispose()
+
+
+def drain(engine: Engine, dataset_id: str) -> list[Change]:
+    done = []
+    for found in find(engine):
+        if found.dataset_id != dataset_id:
+            continue
+        with transaction(engine) as connection:
+            assert outbox.take(connection, found.tenant_id, found.document_id, LEASE)
+            outbox.finish(connection, found)
+        done.append(found)
+    return done
