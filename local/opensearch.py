@@ -129,12 +129,13 @@ class OpenSearch:
 def is_healthy(url: str) -> bool:
     """Returns whether the cluster of one node answers and can serve every index."""
     try:
-        answer = urllib3.request(
-            "GET",
-            f"{url}/_cluster/health?wait_for_status=yellow&timeout=1s",
-            timeout=5,
-            retries=False,
-        )
+        with urllib3.PoolManager() as pool:
+            answer = pool.request(
+                "GET",
+                f"{url}/_cluster/health?wait_for_status=yellow&timeout=1s",
+                timeout=5,
+                retries=False,
+            )
     except urllib3.exceptions.HTTPError:
         return False
     return answer.status == HTTPStatus.OK and not answer.json()["timed_out"]

@@ -75,6 +75,7 @@ def module_index_prefix(opensearch_url: str) -> Iterator[str]:
 
 def delete_indices(url: str, prefix: str) -> None:
     """Deletes every index whose name begins with the prefix."""
-    listed = urllib3.request("GET", f"{url}/_cat/indices/{prefix}*?format=json&h=index")
-    for index in listed.json():
-        urllib3.request("DELETE", f"{url}/{index['index']}")
+    with urllib3.PoolManager() as pool:
+        listed = pool.request("GET", f"{url}/_cat/indices/{prefix}*?format=json&h=index")
+        for index in listed.json():
+            pool.request("DELETE", f"{url}/{index['index']}")

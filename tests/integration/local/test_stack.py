@@ -85,8 +85,9 @@ def ask(url: str, statement: str) -> object:
         engine.dispose()
 
 
-def get(url: str) -> urllib3.BaseHTTPResponse:
-    return urllib3.request("GET", url, timeout=30)
+def send(method: str, url: str) -> urllib3.BaseHTTPResponse:
+    with urllib3.PoolManager() as pool:
+        return pool.request(method, url, timeout=30)
 
 
 def find_listeners(pid: int) -> set[str]:
@@ -106,15 +107,15 @@ def test_both_engines_are_what_they_should_be(run: Run) -> None:
     assert str(ask(database_url, "SHOW server_version")).startswith("16.")
     assert ask(database_url, "SHOW server_encoding") == "UTF8"
     assert ask(database_url, "SHOW fsync") == "on"
-    assert get(opensearch_url).json()["version"]["number"] == "2.19.1"
-    plugins = get(f"{opensearch_url}/_cat/plugins?format=json").json()
+    assert send("GET", opensearch_url).json()["version"]["number"] == "2.19.1"
+    plugins = send("GET", f"{opensearch_url}/_cat/plugins?format=json").json()
     assert [plugin["component"] for plugin in plugins] == ["opensearch-knn"]
 
 
 def test_two_homes_run_side_by_side(run: Run, database_url: str, opensearch_url: str) -> None:
     assert make_url(database_url).port != make_url(run.urls[0]).port
     assert opensearch_url != run.urls[1]
-    assert get(opensearch_url).status == get(run.urls[1]).status == 200
+    assert send("GET", opensearch_url).status == send("GET", run.urls[1]).status == 200
     assert ask(database_url, "SELECT 1") == ask(run.urls[0], "SELECT 1") == 1
 
 
@@ -148,7 +149,7 @@ def test_a_home_in_use_names_its_process(run: Run, home: Path) -> None:
 
 def test_a_killed_run_is_recovered_and_an_ended_one_leaves_nothing(run: Run, home: Path) -> None:
     ask(run.urls[0], "CREATE TABLE kept AS SELECT 42 AS answer")
-    urllib3.request("PUT", f"{run.urls[1]}/kept")
+    send("PUT", f"{run.urls[1]}/kept")
     before = find_engines(home)
     for guard in find_processes(GUARD):
         if any(str(pid) in read_arguments(guard) for pids in before.values() for pid in pids):
@@ -161,7 +162,7 @@ def test_a_killed_run_is_recovered_and_an_ended_one_leaves_nothing(run: Run, hom
         after = find_engines(home)
         assert all(len(pids) == 1 and pids != before[name] for name, pids in after.items())
         assert ask(again.urls[0], "SELECT answer FROM kept") == 42
-        assert get(f"{again.urls[1]}/kept").status == 200
+        assert send("GET", f"{again.urls[1]}/kept").status == 200
     finally:
         said = again.end(signal.SIGTERM)
     assert again.process.returncode == 130

@@ -143,7 +143,7 @@ def test_a_cache_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
 def test_a_copy_that_fails_names_where_it_should_go(tmp_path: Path) -> None:
     full = OSError(errno.ENOSPC, "No space left on device", "/from", None, "/to")
     with (
-        pytest.raises(EngineError, match="^/to can't be written"),
+        pytest.raises(EngineError, match=r"^/to can't be written"),
         reporting_disk_trouble(tmp_path),
     ):
         raise full
