@@ -1,0 +1,40 @@
+# `make demo` and `make test` need Python 3 and make, and nothing else: they fetch the rest.
+
+UV := $(shell command -v uv || echo .tools/bin/uv)
+export PATH := $(CURDIR)/.tools/bin:$(PATH)
+READY := .venv/.ready
+
+.PHONY: help setup demo serve test check clean
+.DEFAULT_GOAL := help
+
+help:  ## Show this help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY)  ## Install uv if it is missing, Python 3.13 and the locked dependencies
+
+$(READY): pyproject.toml uv.lock .python-version scripts/install-uv.sh
+	@command -v $(UV) >/dev/null || scripts/install-uv.sh .tools
+	$(UV) sync --locked
+	@touch $@
+
+demo: $(READY)  ## Ingest the examples and answer their queries, on real engines
+	@exec .venv/bin/winnow demo
+
+serve: $(READY)  ## Serve the API on port 8000; Ctrl-C ends it
+	@exec .venv/bin/winnow serve
+
+test: $(READY)  ## Run every test against the real engines
+	.venv/bin/pytest
+
+check: $(READY)  ## Formatting, lint, types, import rules, lock drift, dependencies
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/mypy .
+	.venv/bin/lint-imports
+	$(UV) lock --check
+	.venv/bin/deptry .
+
+clean:  ## Remove what was built, and the demo's home
+	rm -rf .aws-sam .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .winnow
+
+-include build.mk

@@ -1,0 +1,65 @@
+"""The functions as one app and one loop, built as their handlers build them.
+
+Importing this module reads the settings: the environment must be complete.
+"""
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+from fastapi import FastAPI
+
+from functions.ingest import handler as ingest
+from functions.manage import datasets, documents
+from functions.manage.parts import Parts
+from functions.migrate.run import upgrade
+from functions.retrieve import handler as retrieve
+from functions.retrieve.app import make_router
+from local.loop import IngestLoop
+from shared.clients import connect_database, find_bootstrap_key
+from shared.content.open import open_content_store
+from shared.http.app import make_app
+from shared.http.keys import guard
+from shared.model import Change
+from shared.postgres import outbox
+from shared.postgres.engine import read, transaction
+from shared.queue.local import LocalQueue
+from shared.settings import Settings
+
+
+def assemble(settings: Settings, *, is_alone: bool) -> tuple[FastAPI, IngestLoop]:
+    """Migrates the database and returns the API and the loop that ingests.
+
+    Args:
+        settings: the process's settings.
+        is_alone: nobody else works with this database, so that work which an earlier run left
+            half done can be taken up at once.
+    """
+    queue = LocalQueue()
+    manage = Parts(
+        engine=connect_database(settings),
+        content=open_content_store(settings.content_url),
+        queue=queue,
+        max_bytes=settings.document_max_bytes,
+        wait_seconds=settings.wait_seconds,
+    )
+    upgrade(manage.engine)
+    if is_alone:
+        with transaction(manage.engine) as connection:
+            outbox.release_all(connection)
+    caller = guard(find_bootstrap_key(settings))
+    app = make_app(
+        datasets.make_router(manage, caller),
+        documents.make_router(manage, caller),
+        make_router(retrieve.build_parts(settings), caller),
+        most_bytes=settings.request_max_bytes,
+    )
+    return app, _make_loop(queue)
+
+
+def _make_loop(queue: LocalQueue) -> IngestLoop:
+    engine = ingest.build_parts().engine
+    context = LambdaContext()
+
+    def find(most: int) -> list[Change]:
+        with read(engine) as connection:
+            return outbox.find_available(connection, most)
+
+    return IngestLoop(find, lambda event: ingest.lambda_handler(event, context), queue)

@@ -1,0 +1,193 @@
+"""The `winnow` command line. Data goes to standard output, all else to standard error.
+
+Exit codes: 0 all well, 1 some failed, 2 wrong usage, 130 stopped.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from local.datasets import Embedding
+from local.terminal import tell
+from shared.errors import WinnowError
+from shared.model import SearchMethod
+
+FAILED, STOPPED = 1, 130
+
+app = typer.Typer(
+    name="winnow",
+    help="Hybrid retrieval on one machine: exact filters, scores that mean something.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+HomeOption = Annotated[
+    Path | None,
+    typer.Option("--home", help="Folder that keeps everything; your own when not given."),
+]
+
+EmbeddingOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Of a new dataset, as provider:model; a local model of the texts' language "
+        "when not given."
+    ),
+]
+DimensionOption = Annotated[int | None, typer.Option(help="Of the vectors.", min=1)]
+DatasetOption = Annotated[str, typer.Option("--dataset", help="Name of the dataset.")]
+
+
+@app.command()
+def serve(
+    port: Annotated[int, typer.Option(help="Port of the API.", min=0, max=65535)] = 8000,
+    home: HomeOption = None,
+) -> None:
+    """Serve the API, with the ingest loop and the embedded engines."""
+    from local.commands.serve import serve  # noqa: PLC0415, each command loads what it needs
+
+    serve(home, port)
+
+
+@app.command()
+def stop(home: HomeOption = None) -> None:
+    """Stop what runs in a home."""
+    from local.commands.serve import stop  # noqa: PLC0415
+
+    stop(home)
+
+
+@app.command()
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(help="Files and folders.", metavar="PATH...")],
+    dataset: DatasetOption,
+    embedding: EmbeddingOption = None,
+    dimension: DimensionOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    home: HomeOption = None,
+) -> None:
+    """Ingest text and Markdown files, each with the metadata in FILE.metadata.json beside it."""
+    from local.commands.ingest import ingest  # noqa: PLC0415
+
+    wanted = _read_embedding(embedding, dimension)
+    if not ingest(home, paths, dataset, wanted, as_json=as_json):
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def search(  # noqa: PLR0917, options are given by name
+    query: Annotated[str, typer.Argument(help="What is asked.")],
+    dataset: DatasetOption,
+    method: Annotated[SearchMethod | None, typer.Option(help="Which channels are asked.")] = None,
+    top_k: Annotated[int | None, typer.Option(help="The most records.", min=1)] = None,
+    threshold: Annotated[float | None, typer.Option(help="The least score.")] = None,
+    explain: Annotated[bool, typer.Option(help="Show every figure behind the scores.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the API's answer.")] = False,
+    home: HomeOption = None,
+) -> None:
+    """Ask a dataset, and show what answers."""
+    from local.commands.search import search  # noqa: PLC0415
+
+    given = {
+        "query": query,
+        "search_method": method,
+        "top_k": top_k,
+        "score_threshold": threshold,
+        "explain": explain,
+    }
+    body = {name: value for name, value in given.items() if value is not None}
+    search(home, dataset, body, as_json=as_json)
+
+
+@app.command("eval")
+def evaluate(
+    folder: Annotated[
+        Path, typer.Argument(help="Holds docs.jsonl, queries.jsonl and qrels.tsv.", metavar="DIR")
+    ],
+    limit: Annotated[int | None, typer.Option(help="Only the first N queries.", min=1)] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="May be given several times; all when not given.")
+    ] = None,
+    embedding: EmbeddingOption = None,
+    dimension: DimensionOption = None,
+    json_to: Annotated[
+        str | None, typer.Option("--json", help="File for the figures; - prints them.")
+    ] = None,
+    home: HomeOption = None,
+) -> None:
+    """Measure how well a judged collection is answered, and how fast."""
+    from local.commands.evaluate import METHODS, evaluate  # noqa: PLC0415
+
+    wanted = _read_embedding(embedding, dimension)
+    methods = method or list(METHODS)
+    if unknown := [name for name in methods if name not in METHODS]:
+        raise typer.BadParameter(f"{unknown[0]!r} is none of {', '.join(METHODS)}")
+    complete = evaluate(home, folder, methods, limit=limit, embedding=wanted, json_to=json_to)
+    if not complete:
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def demo(
+    home: Annotated[
+        Path | None, typer.Option(help="Folder that keeps everything; .winnow when not given.")
+    ] = None,
+) -> None:
+    """Ingest the example corpus and answer its queries, then stop everything."""
+    from local.commands.demo import demo  # noqa: PLC0415
+
+    if not demo(home):
+        raise typer.Exit(FAILED)
+
+
+def _read_embedding(text: str | None, dimension: int | None) -> Embedding | None:
+    if text is None:
+        if dimension is not None:
+            raise typer.BadParameter("--dimension belongs to --embedding")
+        return None
+    provider, colon, model = text.partition(":")
+    if not (provider and colon and model):
+        raise typer.BadParameter(f"{text!r} is not provider:model, as in local:bge-small-en-v1.5")
+    return Embedding(provider, model, dimension)
+
+
+def main() -> None:
+    """Runs the command line and ends the process with its exit code."""
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, _interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # a file name may be no text
+    _leave(_run())
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, signal.SIG_IGN)  # once is enough: what runs is being stopped
+    raise KeyboardInterrupt
+
+
+def _run() -> int:
+    try:
+        app()
+    except WinnowError as error:
+        tell(str(error))
+        return FAILED
+    except SystemExit as end:  # typer always ends so
+        if end.code == STOPPED:
+            tell("Stopped.")
+        return end.code if isinstance(end.code, int) else FAILED
+    return 0
+
+
+def _leave(code: int) -> None:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = code or FAILED
+    # Threads that still embed a long document are not waited for: the outbox has their work.
+    os._exit(code)

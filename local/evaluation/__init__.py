@@ -1,0 +1,1 @@
+"""How well a judged collection is answered: reading it, and the measures."""

@@ -1,0 +1,128 @@
+"""The local stand-in for the queue's trigger: outbox rows go to the ingest function's own handler.
+
+It polls, woken early by `LocalQueue`, and never dies: what failed stays in the outbox.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from local.terminal import tell
+from shared.errors import Unavailable
+from shared.model import Change
+from shared.queue.local import LocalQueue
+from shared.queue.messages import write_change
+from shared.telemetry import logger
+
+POLL_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 5.0
+WORKERS = 4
+"""Documents at once: embedding fills the cores, and the stores answer meanwhile."""
+
+FOUND_AT_ONCE = 64
+STOP_SECONDS = 10.0
+
+type Handle = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Takes an SQS event, as `functions.ingest.handler.lambda_handler` does."""
+
+
+class IngestLoop:
+    """Feeds waiting changes to a handler, several at once, until it is stopped.
+
+    Args:
+        find: returns work that nobody is at, at most so many changes.
+        handle: takes one SQS event.
+        queue: wakes the loop.
+        workers: most events at once.
+    """
+
+    def __init__(
+        self,
+        find: Callable[[int], Sequence[Change]],
+        handle: Handle,
+        queue: LocalQueue,
+        workers: int = WORKERS,
+    ) -> None:
+        self._find = find
+        self._handle = handle
+        self._queue = queue
+        self._free = threading.Semaphore(workers)
+        self._workers: dict[str, threading.Thread] = {}
+        self._failing = False  # one line an outage, not one a document
+        self._stopped = threading.Event()
+        self._feeder = threading.Thread(target=self._feed, name="ingest", daemon=True)
+
+    def start(self) -> None:
+        """Starts to look for work."""
+        self._feeder.start()
+
+    def stop(self) -> bool:
+        """Takes no more work and waits for what is being done; False where that takes too long.
+
+        Work that is cut short stays in the outbox.
+        """
+        self._stopped.set()
+        end = time.monotonic() + STOP_SECONDS
+        self._feeder.join(STOP_SECONDS)
+        workers = list(self._workers.values())
+        for worker in workers:
+            worker.join(max(0.0, end - time.monotonic()))
+        return not any(thread.is_alive() for thread in [self._feeder, *workers])
+
+    def _feed(self) -> None:
+        failures = 0
+        while not self._stopped.is_set():
+            try:
+                changes = self._find(FOUND_AT_ONCE)
+            except Unavailable as error:
+                failures += 1
+                if failures == 1:
+                    tell(f"Ingest waits: {error}")
+                self._stopped.wait(min(2.0**failures / 4, LONGEST_PAUSE_SECONDS))
+                continue
+            if failures:
+                tell("Ingest goes on.")
+                failures = 0
+            self._hand_out(changes)
+
+    def _hand_out(self, changes: Sequence[Change]) -> None:
+        waiting = [change for change in changes if change.document_id not in self._workers]
+        if not waiting:
+            self._queue.wait(POLL_SECONDS)
+        for change in waiting:
+            self._free.acquire()
+            if self._stopped.is_set():
+                return
+            worker = threading.Thread(target=self._work, args=[change], daemon=True)
+            self._workers[change.document_id] = worker
+            worker.start()
+
+    def _work(self, change: Change) -> None:
+        try:
+            failed = bool(self._handle(make_event(change))["batchItemFailures"])
+        except Exception:  # noqa: BLE001, whatever it is, the outbox still has the work
+            logger.exception("the handler failed")
+            failed = True
+        finally:
+            del self._workers[change.document_id]
+            self._free.release()
+        if failed and not self._failing:
+            tell(f"Ingest of document {change.document_id} failed: its status says why.")
+        self._failing = failed
+
+
+def make_event(change: Change) -> dict[str, Any]:
+    """Returns the SQS event that brings one change."""
+    record = {
+        "messageId": change.document_id,
+        "receiptHandle": "",
+        "body": write_change(change),
+        "attributes": {},
+        "messageAttributes": {},
+        "md5OfBody": "",
+        "eventSource": "aws:sqs",
+        "eventSourceARN": "arn:aws:sqs:local:000000000000:winnow",
+        "awsRegion": "local",
+    }
+    return {"Records": [record]}

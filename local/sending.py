@@ -1,0 +1,149 @@
+"""Documents to the API, and how each one ended."""
+
+import json
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from local.bars import Watcher
+from local.client import ApiRefused, Client
+
+BATCH = 50
+BATCH_BYTES = 1_000_000
+LOOKED_AT = 8
+"""Documents asked after in one round; they are done in the order in which they were sent."""
+
+PAUSE_SECONDS = 0.1
+
+
+class Ending(StrEnum):
+    """How a document ended."""
+
+    NEW = "new"
+    UPDATED = "updated"
+    UNCHANGED = "unchanged"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one document.
+
+    Attributes:
+        document_id: None where the API took none.
+        reason: why it failed.
+    """
+
+    external_id: str
+    ending: Ending
+    document_id: str | None = None
+    reason: str = ""
+
+
+def send(
+    client: Client,
+    dataset_id: str,
+    bodies: Sequence[Mapping[str, Any]],
+    task: str,
+    watcher: Watcher,
+) -> list[Outcome]:
+    """Sends documents and waits until queries find each of them, or it failed.
+
+    Args:
+        client: of the API.
+        dataset_id: where they go.
+        bodies: documents as the API takes them, each with its external id.
+        task: what the watcher calls it.
+        watcher: sees each document that is done.
+
+    Returns:
+        One outcome a document, in no order.
+    """
+    versions = {d["external_id"]: d["version"] for d in client.list_documents(dataset_id)}
+    watcher.begin(task, len(bodies), "documents")
+    outcomes: list[Outcome] = []
+    done = 0
+    waiting: deque[Mapping[str, Any]] = deque()
+    for batch in split(bodies):
+        for external_id, answer in _post(client, dataset_id, batch):
+            outcome = _judge(external_id, answer, versions)
+            if outcome is None:
+                waiting.append(answer)
+            else:
+                outcomes.append(outcome)
+        outcomes += _ask_after(client, waiting, versions)
+        watcher.advance(task, len(outcomes) - done)
+        done = len(outcomes)
+    while waiting:
+        ended = _ask_after(client, waiting, versions)
+        outcomes += ended
+        watcher.advance(task, len(ended))
+        if not ended:
+            time.sleep(PAUSE_SECONDS)
+    watcher.finish(task)
+    return outcomes
+
+
+def split(bodies: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    """Yields the documents in batches of bounded number and size."""
+    batch: list[Mapping[str, Any]] = []
+    size = 0
+    for body in bodies:
+        bytes_ = len(json.dumps(body, ensure_ascii=False).encode())
+        if batch and (len(batch) == BATCH or size + bytes_ > BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(body)
+        size += bytes_
+    if batch:
+        yield batch
+
+
+def _post(
+    client: Client, dataset_id: str, batch: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yields each document's external id with what the API says of it."""
+    path = f"/v1/datasets/{dataset_id}/documents/batch"
+    try:
+        answers = client.post(path, {"documents": batch})["documents"]
+    except ApiRefused as error:
+        answers = [{"detail": str(error)}] * len(batch)
+    for body, answer in zip(batch, answers, strict=True):
+        yield body["external_id"], answer
+
+
+def _ask_after(
+    client: Client, waiting: deque[Mapping[str, Any]], versions: Mapping[str, int]
+) -> list[Outcome]:
+    """Takes those that are done out of the first few that wait."""
+    ended, unfinished = [], []
+    for _ in range(min(LOOKED_AT, len(waiting))):
+        sent = waiting.popleft()
+        now = client.get(f"/v1/documents/{sent['id']}")
+        outcome = _judge(now["external_id"], now, versions)
+        if outcome is None:
+            unfinished.append(sent)
+        else:
+            ended.append(outcome)
+    waiting.extendleft(reversed(unfinished))
+    return ended
+
+
+def _judge(
+    external_id: str, answer: Mapping[str, Any], versions: Mapping[str, int]
+) -> Outcome | None:
+    """Returns how a document ended; None while it has not."""
+    if "id" not in answer:
+        return Outcome(external_id, Ending.FAILED, None, answer["detail"])
+    if answer["indexing_status"] == "error":
+        return Outcome(external_id, Ending.FAILED, answer["id"], answer["error"] or "")
+    if answer["indexing_status"] != "completed" or answer["live_version"] != answer["version"]:
+        return None
+    before = versions.get(external_id)
+    if before is None:
+        return Outcome(external_id, Ending.NEW, answer["id"])
+    unchanged = before == answer["version"]
+    return Outcome(external_id, Ending.UNCHANGED if unchanged else Ending.UPDATED, answer["id"])
