@@ -45,7 +45,8 @@ _RETRY_AFTER_SECONDS = "1"
 
 def describe(error: Exception) -> dict[str, Any]:
     """Returns the problem document of an error."""
-    status = STATUS.get(type(error), 500)  # type: ignore[arg-type]  # a foreign class is simply absent
+    # An adapter's own errors are told as what they are of ours.
+    status = next((STATUS[each] for each in type(error).__mro__ if each in STATUS), 500)
     problems = error.problems if isinstance(error, InvalidRequest) else ()
     detail = str(error) if status != 500 else "An unexpected error; the logs tell more."  # noqa: PLR2004
     return _document(status, detail, problems)

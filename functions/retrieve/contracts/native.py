@@ -67,7 +67,7 @@ def to_query(body: RetrieveBody, tenant_id: str, datasets: Sequence[Dataset]) ->
         text=body.query,
         datasets=datasets,
         filter=_read_filter(body.metadata_filtering),
-        plan=_plan(settings, method),
+        plan=_plan(settings, method, body.fusion),
         top_k=settings.top_k,
         vector=_read_vector(body.query_vector, space, method),
         deadline=body.deadline_ms / 1000,
@@ -120,13 +120,15 @@ def _defaults(dataset: Dataset) -> dict[str, Any]:
     return usual | dict(dataset.retrieval)
 
 
-def _plan(settings: RetrievalBody, method: SearchMethod) -> FusionPlan:
+def _plan(settings: RetrievalBody, method: SearchMethod, sent: FusionBody | None) -> FusionPlan:
     fusion = settings.fusion or FusionBody()
     if fusion.method == "reranking_model" or fusion.reranking_model is not None:
         raise InvalidRequest.at("/fusion/method", "reranking models are not available yet")
     if fusion.keyword_scoring == "bm25":
         raise InvalidRequest.at("/fusion/keyword_scoring", "bm25 scoring is not available yet")
-    if method is not SearchMethod.HYBRID and "method" in fusion.model_fields_set:
+    # A dataset's default waits for hybrid queries; only what the caller names is wrong here.
+    names_method = sent is not None and "method" in sent.model_fields_set
+    if method is not SearchMethod.HYBRID and names_method:
         raise InvalidRequest.at(
             "/fusion/method", f"{fusion.method} belongs to hybrid_search, not to {method}"
         )

@@ -1,0 +1,246 @@
+"""When channels are late, fail or are not needed."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from functions.retrieve.pool import Pool
+from shared.errors import IndexUnavailable
+from shared.opensearch.client import EngineRefused
+from tests.integration.app import App, Embedders, Json, near, where
+
+METHODS = ["semantic_search", "full_text_search", "keyword_search", "hybrid_search"]
+
+
+class Watched:
+    """A `ChunkSearch` that counts its calls and does something else where it is told to."""
+
+    def __init__(self, search: Any) -> None:
+        self._search = search
+        self.calls: list[str] = []
+        self.instead: dict[str, Callable[[], Any]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*args: Any, **more: Any) -> Any:
+            self.calls.append(name)
+            if name in self.instead:
+                return self.instead[name]()
+            return getattr(self._search, name)(*args, **more)
+
+        return call
+
+
+@pytest.fixture(scope="module")
+def dataset(app: App) -> str:
+    made = app.dataset()
+    app.put(made, "near", near("something else", 0.9), metadata={"lang": "en"})
+    app.put(made, "word", near("refund policy", 0.1), metadata={"lang": "zh"})
+    return made
+
+
+@pytest.fixture
+def watched(app: App) -> Watched:
+    return Watched(app.search)
+
+
+def silence() -> None:
+    raise IndexUnavailable
+
+
+def refuse() -> None:
+    raise EngineRefused(500, "search_phase_execution_exception")
+
+
+def test_nothing_is_searched_where_the_filter_matches_nothing(
+    app: App, watched: Watched, dataset: str
+) -> None:
+    for method in METHODS:
+        found = app.with_search(watched).retrieve(
+            dataset,
+            "refund",
+            search_method=method,
+            metadata_filtering=where(("lang", "is", "fr")),
+        )
+        assert found["records"] == []
+        assert found["applied_filter"]["matched_documents"] == 0
+    assert watched.calls == []
+
+
+def test_an_empty_dataset_is_not_searched(app: App, watched: Watched) -> None:
+    assert app.with_search(watched).titles(app.dataset(), "refund") == []
+    assert watched.calls == []
+
+
+def test_a_filter_that_matches_in_one_dataset_searches_that_alone(app: App, dataset: str) -> None:
+    other = app.dataset()
+    app.put(other, "other", near("refund policy", 0.99), metadata={"lang": "de"})
+    for method in METHODS:
+        found = app.retrieve(
+            [other, dataset],
+            "refund",
+            search_method=method,
+            metadata_filtering=where(("lang", "is", "zh")),
+        )
+        assert [record["title"] for record in found["records"]] == ["word"]
+
+
+@pytest.fixture
+def statements(app: App) -> Iterator[list[str]]:
+    """Every statement that goes to the database."""
+    sent: list[str] = []
+
+    def note(_conn: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        sent.append(statement)
+
+    event.listen(app.engine, "before_cursor_execute", note)
+    yield sent
+    event.remove(app.engine, "before_cursor_execute", note)
+
+
+def test_disabled_mode_sends_no_statement_for_the_filter(
+    app: App, dataset: str, statements: list[str]
+) -> None:
+    for filtering in (None, {"mode": "disabled"}, where()):
+        statements.clear()
+        found = app.retrieve(dataset, "refund", metadata_filtering=filtering)
+        assert len(found["records"]) == 2
+        assert len(statements) == 3  # datasets, keywords, passages
+        assert not any("filter_values" in each for each in statements)
+    statements.clear()
+    app.retrieve(dataset, "refund", metadata_filtering=where(("lang", "is", "zh")))
+    assert sum("filter_values" in each for each in statements) == 1
+    assert len(statements) == 4
+
+
+@pytest.mark.parametrize("failure", [silence, refuse])
+@pytest.mark.parametrize(
+    ("call", "channel", "expected"),
+    [("search_vector", "vector", ["word"]), ("search_text", "text", ["near", "word"])],
+)
+def test_a_failing_channel_degrades_the_answer_and_is_named(
+    app: App,
+    watched: Watched,
+    dataset: str,
+    failure: Callable[[], None],
+    call: str,
+    channel: str,
+    expected: list[str],
+) -> None:
+    watched.instead[call] = failure
+    answer = app.with_search(watched).ask(dataset, "refund policy", query_vector=[1, 0])
+    assert answer.status_code == 200
+    assert [record["title"] for record in answer.json()["records"]] == expected
+    [degraded] = answer.json()["degraded"]
+    assert degraded["channel"] == channel
+    assert degraded["reason"]
+
+
+@pytest.mark.parametrize("failure", [silence, refuse])
+@pytest.mark.parametrize("call", ["search_vector", "search_text"])
+def test_a_failing_channel_is_an_error_where_the_query_says_so(
+    app: App, watched: Watched, dataset: str, failure: Callable[[], None], call: str
+) -> None:
+    watched.instead[call] = failure
+    answer = app.with_search(watched).ask(
+        dataset, "refund", query_vector=[1, 0], on_channel_failure="error"
+    )
+    assert answer.status_code == 503
+    assert answer.headers["retry-after"]
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_missing_cosines_degrade_or_fail_as_the_query_says(app: App, watched: Watched) -> None:
+    embedded = app.embedded()
+    app.put_text(embedded, "a.md", "refund policy")
+    watched.instead["find_cosines"] = refuse
+    # What the vector channel does not bring needs its cosine looked up.
+    watched.instead["search_vector"] = list
+    ask = app.with_search(watched).ask
+    answer = ask(embedded, "refund policy")
+    assert [record["title"] for record in answer.json()["records"]] == ["a.md"]
+    assert [each["channel"] for each in answer.json()["degraded"]] == ["vector"]
+    assert ask(embedded, "refund policy", on_channel_failure="error").status_code == 503
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_when_every_channel_fails_the_answer_is_503(
+    app: App, watched: Watched, dataset: str, method: str
+) -> None:
+    for call in ("search_vector", "search_text", "search_keywords", "sum_idf"):
+        watched.instead[call] = silence
+    answer = app.with_search(watched).ask(
+        dataset, "refund", query_vector=[1, 0], search_method=method
+    )
+    assert answer.status_code == 503
+
+
+def test_a_late_channel_is_left_behind_at_the_deadline(
+    app: App, watched: Watched, dataset: str
+) -> None:
+    asleep = threading.Event()
+    pool = Pool(4)
+    watched.instead["search_vector"] = lambda: asleep.wait(30) and []
+    slow = app.with_search(watched, pool)
+    try:
+        answer = slow.ask(dataset, "refund policy", query_vector=[1, 0], deadline_ms=1_500)
+        assert answer.status_code == 200
+        assert [record["title"] for record in answer.json()["records"]] == ["word"]
+        assert answer.json()["degraded"] == [
+            {"channel": "vector", "reason": "no answer within the deadline"}
+        ]
+        watched.instead["search_text"] = watched.instead["search_vector"]
+        begun = time.monotonic()
+        answer = slow.ask(dataset, "refund policy", query_vector=[1, 0], deadline_ms=300)
+        assert answer.status_code == 503
+        assert time.monotonic() - begun < 25  # it did not wait for the channels
+    finally:
+        asleep.set()
+        pool.close()
+
+
+def test_a_full_pool_degrades_and_does_not_wait(app: App, watched: Watched, dataset: str) -> None:
+    asleep = threading.Event()
+    pool = Pool(2)
+    assert pool.start(lambda: asleep.wait(30)) is not None
+    narrow = app.with_search(watched, pool)
+    try:
+        answer = narrow.ask(dataset, "refund policy", query_vector=[1, 0])
+        assert [each["reason"] for each in answer.json()["degraded"]] == [
+            "every search thread is busy"
+        ]
+        assert pool.start(lambda: asleep.wait(30)) is not None
+        assert narrow.ask(dataset, "refund", query_vector=[1, 0]).status_code == 503
+    finally:
+        asleep.set()
+        pool.close()
+
+
+def test_a_silent_embedder_leaves_the_text_channel(app: App, watched: Watched) -> None:
+    embedded = app.embedded()
+    app.put_text(embedded, "a.md", "refund policy")
+    broken = Embedders()
+    [space] = list(app.embedders.made)
+    broken(space)
+    broken.made[space].broken = "the model sleeps"
+    answer = app.with_search(watched, embedders=broken).ask(embedded, "refund policy")
+    assert [record["title"] for record in answer.json()["records"]] == ["a.md"]
+    assert answer.json()["degraded"] == [{"channel": "vector", "reason": "the model sleeps"}]
+    semantic: Json = {"search_method": "semantic_search"}
+    answer = app.with_search(watched, embedders=broken).ask(embedded, "refund policy", **semantic)
+    assert answer.status_code == 503
+
+
+def test_health(app: App, watched: Watched) -> None:
+    seen = app.with_search(watched)
+    assert seen.client.get("/health").json() == {"status": "ok"}
+    deep = seen.client.get("/health?deep=1")
+    assert deep.json() == {"status": "ok", "postgres": "ok", "opensearch": "ok"}
+    watched.instead["ping"] = silence
+    deep = seen.client.get("/health?deep=1")
+    assert deep.status_code == 503
+    assert deep.json()["opensearch"] == "The search index does not answer."
+    assert seen.client.get("/health", headers={"Authorization": ""}).status_code == 200
