@@ -57,6 +57,8 @@ def demo(home: Path | None) -> bool:
             tell(summarize(result))
         engine = connect(service.opensearch_url)
         cleanup.callback(engine.close)
+        for name in DATASETS:
+            _ask(client, engine, {"dataset": name, "request": {"query": "loads the models"}})
         for number, query in enumerate(queries, 1):
             _show(console, f"{number}. {query['title']}", query, _ask(client, engine, query))
     return not any(result["failures"] for result in results)

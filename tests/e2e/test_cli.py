@@ -1,0 +1,290 @@
+"""The command line as people and scripts use it: real processes, real engines, a real pipe."""
+
+import json
+import os
+import pty
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import urllib3
+
+WINNOW = Path(sys.executable).parent / "winnow"
+PATIENCE = 120
+TITLE = f"{' '.join(f'word{n:02}' for n in range(15))} thelastwordofit"
+
+
+class Shell:
+    """Runs `winnow` with one home, on the engines of this test run."""
+
+    def __init__(self, home: Path, environment: dict[str, str]) -> None:
+        self.home = home
+        self.environment = environment
+
+    def start(self, *arguments: object, **options: Any) -> subprocess.Popen[str]:
+        return subprocess.Popen(  # noqa: S603, our own command
+            [WINNOW, *map(str, arguments), "--home", self.home],
+            env=self.environment | options.pop("env", {}),
+            stdout=options.pop("stdout", subprocess.PIPE),
+            stderr=options.pop("stderr", subprocess.PIPE),
+            text=True,
+            **options,
+        )
+
+    def run(self, *arguments: object, code: int = 0, **options: Any) -> tuple[str, str]:
+        process = self.start(*arguments, **options)
+        out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == code, err
+        return out, err
+
+    def json(self, *arguments: object, code: int = 0) -> Any:
+        return json.loads(self.run(*arguments, code=code)[0])
+
+
+@pytest.fixture(scope="module")
+def shell(
+    database_url: str, module_index_prefix: str, opensearch_url: str, tmp_path_factory: Any
+) -> Shell:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("WINNOW_")}
+    for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR"):
+        kept.pop(name, None)
+    return Shell(
+        tmp_path_factory.mktemp("home"),
+        kept
+        | {
+            "WINNOW_DATABASE_URL": database_url,
+            "WINNOW_OPENSEARCH_URL": opensearch_url,
+            "WINNOW_INDEX_PREFIX": module_index_prefix,
+        },
+    )
+
+
+@pytest.fixture(scope="module")
+def serving(shell: Shell) -> Iterator[str]:
+    """A served API; yields its URL."""
+    process = shell.start("serve", "--port", 0)
+    assert process.stderr is not None
+    said = ""
+    while "Ctrl-C ends it" not in said:
+        line = process.stderr.readline()
+        assert line, said
+        said += line
+    yield re.findall(r"http://127\.0\.0\.1:\d+", said)[0]
+    assert shell.run("stop")[1] == f"Stopped process {process.pid}.\n"
+    assert process.wait(PATIENCE) == 130
+    assert process.stderr.read() == "Stopped.\n"
+    process.stderr.close()
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus")
+    files = {
+        "refund.md": "# Refunds\nAn annual plan can be returned within 30 days.",
+        "zh/退款.md": "# 退款\n年付套餐自开通之日起 15 天内可以退款。",
+        f"{TITLE}.md": "Shipping takes a week. " * 30,
+    }
+    for name, content in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(content, encoding="utf-8")
+    sidecar = {"metadataAttributes": {"lang": "en", "pages": 3}}
+    (folder / "refund.md.metadata.json").write_text(json.dumps(sidecar), encoding="utf-8")
+    (folder / "picture.png").touch()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ingested(shell: Shell, serving: str, corpus: Path) -> Any:
+    assert serving
+    return shell.json("ingest", corpus, "--dataset", "books", "--json")
+
+
+def test_files_become_documents(shell: Shell, ingested: Any) -> None:
+    assert ingested | {"dataset": None} == {
+        "dataset": None,
+        "new": 3,
+        "updated": 0,
+        "unchanged": 0,
+        "failed": 0,
+        "left_out": 1,
+        "failures": [],
+    }
+    (best, *_) = shell.json("search", "refund of a plan", "--dataset", "books", "--json")["records"]
+    assert (best["title"], best["metadata"]) == ("refund.md", {"lang": "en", "pages": 3})
+
+
+@pytest.mark.usefixtures("ingested")
+def test_only_what_changed_is_written_again(shell: Shell, corpus: Path) -> None:
+    (corpus / "zh" / "退款.md").write_text("# 退款\n月付套餐不可退款。", encoding="utf-8")
+    (corpus / "empty.md").touch()
+    out, err = shell.run("ingest", corpus, "--dataset", "books", "--json", code=1)
+    found = json.loads(out)
+    assert (found["updated"], found["unchanged"], found["failed"]) == (1, 2, 1)
+    assert [each["external_id"] for each in found["failures"]] == ["empty.md"]
+    assert re.search(r"^empty\.md: .*empty", err, re.MULTILINE)
+    (corpus / "empty.md").unlink()
+
+
+@pytest.mark.usefixtures("ingested")
+def test_p08_only_json_on_standard_output(shell: Shell) -> None:
+    out, _ = shell.run("search", "plan", "--dataset", "books", "--json", "--top-k", 2)
+    assert len(json.loads(out)["records"]) == 2
+    assert out.count("\n") == 1
+
+
+@pytest.mark.usefixtures("ingested")
+def test_p08_a_reader_that_leaves_early_sees_no_trace(shell: Shell) -> None:
+    for option in ("--json", "--explain"):
+        process = shell.start("search", "plan", "--dataset", "books", option)
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        said = process.stderr.read()
+        assert process.wait(PATIENCE) == 1
+        assert "Traceback" not in said
+        assert "Broken" not in said
+        process.stderr.close()
+
+
+@pytest.mark.usefixtures("ingested")
+def test_p08_escape_codes_on_a_terminal_alone(shell: Shell) -> None:
+    search = ["search", "plan", "--dataset", "books"]
+    assert "\x1b" not in "".join(shell.run(*search, env={"FORCE_COLOR": "1"}))
+    assert "\x1b[1m" in on_a_terminal(shell, *search)
+    assert "\x1b" not in on_a_terminal(shell, *search, env={"NO_COLOR": "1"})
+
+
+@pytest.mark.usefixtures("ingested")
+def test_p09_a_pipe_gets_whole_titles_and_a_terminal_its_width(shell: Shell) -> None:
+    search = ["search", "shipping", "--dataset", "books"]
+    piped, _ = shell.run(*search)
+    assert any(TITLE in line for line in piped.splitlines())
+    shown = on_a_terminal(shell, *search, env={"COLUMNS": "50", "NO_COLOR": "1"})
+    assert max(map(len, shown.splitlines())) <= 50
+    assert "thelastwordofit" in shown.replace("\n", "")
+
+
+def on_a_terminal(shell: Shell, *arguments: object, env: dict[str, str] | None = None) -> str:
+    """Returns what a command writes to a terminal."""
+    ours, theirs = pty.openpty()
+    process = shell.start(*arguments, stdout=theirs, env={"TERM": "xterm"} | (env or {}))
+    os.close(theirs)
+    written = b""
+    try:
+        while part := os.read(ours, 65536):
+            written += part
+    except OSError:  # how Linux says that the other end was closed
+        pass
+    os.close(ours)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    return written.decode().replace("\r\n", "\n")
+
+
+def test_a_search_is_told_what_is_wrong_with_it(shell: Shell, serving: str) -> None:
+    assert serving
+    _, err = shell.run("search", "plan", "--dataset", "nowhere", code=1)
+    assert re.search(r"There is no dataset 'nowhere'; there are .*books", err)
+    _, err = shell.run("search", " ", "--dataset", "books", code=1)
+    assert "/query" in err
+    _, err = shell.run("search", "plan", code=2)
+    assert "--dataset" in err
+    _, err = shell.run("ingest", "x", "--dataset", "d", "--embedding", "bge", code=2)
+    assert "provider:model" in err
+    _, err = shell.run("ingest", shell.home / "none", "--dataset", "d", code=1)
+    assert "There is no file or folder" in err
+
+
+def test_p01_p06_a_collection_is_measured(shell: Shell, serving: str, tmp_path: Path) -> None:
+    assert serving
+    documents = ["alpha beta", "gamma delta", "epsilon zeta", ""]
+    lines = [json.dumps({"id": n, "text": words}) for n, words in enumerate(documents, 1)]
+    (tmp_path / "docs.jsonl").write_text("\n".join(lines))
+    queries = [{"id": "a", "text": "beta alpha"}, {"id": "b", "text": "omega"}]
+    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
+    (tmp_path / "qrels.tsv").write_bytes(b"query-id\tcorpus-id\tscore\r\na\t1\t1\r\nb\t2\t1\r\n")
+    found = shell.json("eval", tmp_path, "--json", "-", "--method", "text", "--method", "rrf")
+    assert (found["documents"], found["empty_documents"], found["queries"]) == (3, 1, 2)
+    text_, rrf = found["methods"]
+    assert (text_["method"], text_["answered"]) == ("text", 1)
+    assert (text_["nDCG@10"], text_["recall@10"], text_["MRR@10"]) == (0.5, 0.5, 0.5)
+    assert (rrf["answered"], rrf["recall@10"]) == (2, 1.0)
+    assert 0 < rrf["p50_ms"] <= rrf["p95_ms"]
+
+    file = tmp_path / "figures.json"
+    out, err = shell.run("eval", tmp_path, "--json", file, "--method", "text", "--limit", 1)
+    assert json.loads(file.read_text())["methods"][0]["nDCG@10"] == 1.0
+    assert re.search(r"^text +│ +1\.0000", out, re.MULTILINE)
+    assert "1 empty documents were left out." in out
+    assert "HTTP" in out
+    assert "Ingesting" in err
+    _, err = shell.run("eval", tmp_path, "--method", "magic", code=2)
+    assert "magic" in err
+
+
+def test_the_api_is_described_and_guarded(shell: Shell, serving: str) -> None:
+    described = urllib3.request("GET", f"{serving}/openapi.json").json()
+    assert {"/v1/retrieve", "/v1/datasets", "/v1/documents/{document_id}", "/health"} <= set(
+        described["paths"]
+    )
+    assert urllib3.request("GET", f"{serving}/docs").status == 200
+    assert urllib3.request("GET", f"{serving}/health?deep=1").json()["status"] == "ok"
+    assert urllib3.request("GET", f"{serving}/v1/datasets").status == 401
+    key = (shell.home / "bootstrap-key").read_text()
+    headers = {"Authorization": f"Bearer {key}"}
+    assert urllib3.request("GET", f"{serving}/v1/datasets", headers=headers).status == 200
+    for secret in ("bootstrap-key", "service.json"):
+        assert stat.S_IMODE((shell.home / secret).stat().st_mode) == 0o600
+
+
+def test_a_home_in_use_and_a_port_in_use_are_told(shell: Shell, serving: str) -> None:
+    _, err = shell.run("serve", "--port", 0, code=1)
+    assert "is in use by process" in err
+    _, err = shell.run("serve", "--port", serving.rpartition(":")[2], code=1)
+    assert re.fullmatch(r"Port \d+ of 127.0.0.1 can't be used .*--port\.\n", err)
+
+
+def test_p08_ctrl_c_ends_a_command_that_runs_alone(shell: Shell, tmp_path: Path) -> None:
+    alone = Shell(tmp_path / "home", shell.environment)
+    process = alone.start("serve", "--port", 0)
+    assert process.stderr is not None
+    said = ""
+    while "Ctrl-C ends it" not in said:
+        said += process.stderr.readline()
+    (address,) = re.findall(r"127\.0\.0\.1:(\d+),", said)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out, err) == (130, "", "Stopped.\n")
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", int(address))) != 0
+    assert not (alone.home / "service.json").exists()
+    _, err = alone.run("stop", code=1)
+    assert err == f"Nothing runs in {alone.home}.\n"
+
+
+def test_without_a_service_a_command_brings_its_own(
+    shell: Shell, corpus: Path, tmp_path: Path
+) -> None:
+    alone = Shell(tmp_path / "home", shell.environment)
+    name = f"alone-{uuid.uuid4().hex}"
+    found = alone.json("ingest", corpus / "refund.md", "--dataset", name, "--json")
+    assert found["new"] == 1
+    assert not (alone.home / "service.json").exists()
+
+
+def test_a_wrong_setting_is_named(shell: Shell, tmp_path: Path) -> None:
+    wrong = {"WINNOW_BOOTSTRAP_KEY": "short"}
+    alone = Shell(tmp_path / "home", shell.environment | wrong)
+    _, err = alone.run("serve", "--port", 0, code=1)
+    assert "WINNOW_BOOTSTRAP_KEY: " in err
+    assert "Traceback" not in err
