@@ -6,7 +6,7 @@ import numpy as np
 
 from shared.errors import DocumentRefused
 from shared.model import EmbeddingSpace, Passage, Vector
-from shared.models.vectors import as_vector
+from shared.models.vectors import VectorRefused, as_vector
 from shared.ports import Embedder
 
 
@@ -16,7 +16,8 @@ def embed(
     """Returns one vector a passage, in their order; None for all in a space without vectors.
 
     Raises:
-        DocumentRefused: a chunk brings no vector to a space that has no embedder.
+        DocumentRefused: a chunk brings no vector to a space that has no embedder, or the embedder
+            gives what is no vector of the space.
         EmbedderFailed: the model does not answer as it should.
     """
     if not space.has_vectors:
@@ -30,6 +31,17 @@ def embed(
             "embedding", f"chunk {missing[0]} brings no vector, and this dataset embeds none itself"
         )
     made = embedder.embed_passages([passages[n].searchable_text for n in missing])
+    if len(made) != len(missing):
+        raise DocumentRefused(
+            "embedding", f"the model gave {len(made)} vectors for {len(missing)} chunks"
+        )
     for n, vector in zip(missing, made, strict=True):
-        vectors[n] = as_vector(np.asarray(vector), space.dimension)
+        vectors[n] = _check(vector, space, passages[n].position)
     return vectors
+
+
+def _check(vector: Vector, space: EmbeddingSpace, position: int) -> Vector:
+    try:
+        return as_vector(np.asarray(vector), space.dimension, f"the vector of chunk {position}")
+    except VectorRefused as error:
+        raise DocumentRefused("embedding", str(error)) from error

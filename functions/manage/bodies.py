@@ -6,7 +6,8 @@ from pydantic import Field, FiniteFloat
 
 from shared.http.bodies import Body, RetrievalBody
 
-MOST_VERSION = 2**63 - 1
+MOST_VERSION = 2**62
+"""Below what a column holds, so that there is always a next one."""
 _MOST_TEXT = 10_000_000
 
 

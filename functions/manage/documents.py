@@ -29,6 +29,7 @@ from shared.postgres.documents import DocumentWrite
 from shared.postgres.engine import read, transaction
 from shared.postgres.intake import accept_document, name_document
 
+MOST_POSITION = 2**31 - 1
 _ACCEPTED, _SETTLED = 202, 201
 
 
@@ -50,7 +51,7 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
         dataset = _get_dataset(parts, caller, dataset_id)
         document, change = _take(parts, dataset, caller, body)
         _send(parts, [change])
-        return _answer(parts, [document], wait, response)[0]
+        return _answer_one(parts, document, wait, response)
 
     @router.post("/datasets/{dataset_id}/documents/batch", status_code=_ACCEPTED)
     def create_batch(
@@ -61,7 +62,7 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
         stored = [each for each in taken if isinstance(each, Document)]
         _send(parts, changes)
         shown = iter(_answer(parts, stored, wait, response))
-        answers = [next(shown) if isinstance(e, Document) else describe(e) for e in taken]
+        answers = [next(shown) if isinstance(each, Document) else describe(each) for each in taken]
         return {"documents": answers}
 
     @router.get("/datasets/{dataset_id}/documents")
@@ -108,7 +109,7 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
         with transaction(parts.engine) as connection:
             document, change = documents.delete_document(connection, caller.tenant_id, document_id)
         _send(parts, [change])
-        return _answer(parts, [document], wait, response)[0]
+        return _answer_one(parts, document, wait, response)
 
     @router.post("/documents/{document_id}/retry", status_code=_ACCEPTED)
     def retry(
@@ -117,13 +118,13 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
         with transaction(parts.engine) as connection:
             document, change = documents.retry_document(connection, caller.tenant_id, document_id)
         _send(parts, [change])
-        return _answer(parts, [document], wait, response)[0]
+        return _answer_one(parts, document, wait, response)
 
     @router.get("/documents/{document_id}/chunks")
     def list_chunks(
         document_id: str,
         caller: who,
-        after: Annotated[int, Parameter(ge=0)] = 0,
+        after: Annotated[int, Parameter(ge=0, le=MOST_POSITION)] = 0,
         limit: limit = 100,
     ) -> dict[str, Any]:
         with read(parts.engine) as connection:
@@ -189,6 +190,12 @@ def _send(parts: Parts, changes: list[Change | None]) -> None:
     parts.queue.send([change for change in changes if change is not None])
 
 
+def _answer_one(parts: Parts, written: Document, wait: bool, response: Response) -> dict[str, Any]:
+    [shown] = _answer(parts, [written], wait, response)
+    del shown["status"]  # which the response itself has
+    return shown
+
+
 def _answer(
     parts: Parts, written: list[Document], wait: bool, response: Response
 ) -> list[dict[str, Any]]:
@@ -199,10 +206,9 @@ def _answer(
     settled = [is_settled(after, before.version) for before, after in pairs]
     if wait and all(settled):
         response.status_code = _SETTLED
-    codes = [_SETTLED if wait and each else _ACCEPTED for each in settled]
     return [
-        show_document(each) | ({"status": code} if len(now) > 1 else {})
-        for each, code in zip(now, codes, strict=True)
+        show_document(each) | {"status": _SETTLED if wait and done else _ACCEPTED}
+        for each, done in zip(now, settled, strict=True)
     ]
 
 

@@ -22,5 +22,5 @@ def parse_cursor(cursor: str | None) -> tuple[datetime, str] | None:
     try:
         created_at, id_ = json.loads(base64.urlsafe_b64decode(cursor.encode()))
         return datetime.fromisoformat(created_at), str(UUID(id_))
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidRequest.at("cursor", "is no cursor of this listing") from error

@@ -39,5 +39,6 @@ def answer(body: native.RetrieveBody, tenant_id: str, parts: Parts) -> bytes:
     """Returns the native contract's answer to a body."""
     with read(parts.engine) as connection:
         datasets = get_datasets(connection, tenant_id, body.dataset_ids)
-    query = native.to_query(body, tenant_id, datasets)
+    # As the stores write the id, whatever form it was sent in.
+    query = native.to_query(body, datasets[0].tenant_id, datasets)
     return native.to_answer(body, retrieve(query, parts))

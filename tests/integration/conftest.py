@@ -1,6 +1,8 @@
 """One application for all tests over real engines; each test makes datasets of its own."""
 
+import gc
 import uuid
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -76,3 +78,12 @@ def in_memory(database: Engine) -> Iterator[Callable[[InMemoryChunks], App]]:
     yield make
     for each in made:
         each.retrieve_parts.searcher.pool.close()
+
+
+@pytest.fixture
+def driver_leaks() -> Iterator[None]:
+    """The driver leaves the socket of a connection that failed to the garbage collector."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()

@@ -1,6 +1,4 @@
-import gc
 import socket
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,15 +8,6 @@ from sqlalchemy.exc import ProgrammingError
 
 from shared.errors import DatabaseUnavailable
 from shared.postgres.engine import connect, read, transaction
-
-
-@pytest.fixture
-def driver_leaks() -> Iterator[None]:
-    """The driver leaves the socket of a connection that failed to the garbage collector."""
-    yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
 
 
 @pytest.fixture
