@@ -95,6 +95,8 @@ async def _refuse(_request: Request, error: Exception) -> JSONResponse:
 def _locate(found: Mapping[str, Any]) -> Problem:
     if found["type"] == "json_invalid":
         return Problem("", f"is not JSON: {found['ctx']['error']} at character {found['loc'][-1]}")
+    if found["loc"] == ("body",) and found["type"] in {"model_attributes_type", "missing"}:
+        return Problem("", "must be a JSON object, sent as Content-Type: application/json")
     # The first step says body, query or path; a pointer goes into the body.
     place, *steps = found["loc"]
     return Problem(

@@ -5,12 +5,12 @@ from dataclasses import asdict
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from shared.errors import Conflict, NotFound
 from shared.model import Chunking, Dataset, EmbeddingSpace, IndexingTechnique, JsonObject
-from shared.postgres.ids import as_id
+from shared.postgres.ids import as_id, is_among, join_ids
 from shared.postgres.tables import datasets
 
 
@@ -59,12 +59,8 @@ def get_datasets(
 ) -> list[Dataset]:
     """Returns datasets, each once, in the order asked; raises `NotFound` naming an unknown id."""
     ids = {sent: as_id(sent) for sent in dataset_ids}
-    rows = connection.execute(
-        select(datasets).where(
-            datasets.c.tenant_id == as_id(tenant_id),
-            datasets.c.id.in_([id_ for id_ in ids.values() if id_ is not None]),
-        )
-    )
+    known = join_ids(id_ for id_ in ids.values() if id_ is not None)
+    rows = connection.execute(_NAMED, {"tenant": as_id(tenant_id), "ids": known})
     found = {row.id: _dataset(row) for row in rows}
     for sent, id_ in ids.items():
         if id_ not in found:
@@ -120,3 +116,8 @@ def _dataset(row: Row[Any]) -> Dataset:
         created_at=row.created_at,
         updated_at=row.updated_at,
     )
+
+
+_NAMED = select(datasets).where(
+    datasets.c.tenant_id == bindparam("tenant"), is_among(datasets.c.id, "ids")
+)

@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 from pyroaring import BitMap
 from sqlalchemy import (
-    ARRAY,
     Connection,
     Interval,
-    Text,
-    Uuid,
     bindparam,
     cast,
     func,
@@ -20,11 +17,12 @@ from sqlalchemy import (
     or_,
     select,
 )
-from sqlalchemy.dialects.postgresql import BYTEA, aggregate_order_by
+from sqlalchemy.dialects.postgresql import BYTEA
 
 from shared.metadata.conditions import Tree
 from shared.model import AllDocuments, Allowlist, JsonObject, NoDocuments, TheseDocuments
 from shared.postgres.conditions import to_sql
+from shared.postgres.ids import is_among, join_ids
 from shared.postgres.tables import chunks, datasets, documents, hidden, memberships, searchable
 
 
@@ -69,19 +67,18 @@ def find_hidden(connection: Connection, dataset_ids: Sequence[str]) -> BitMap:
 
 def load_keywords(connection: Connection, chunk_ids: Sequence[str]) -> list[bytes]:
     """Returns the kept keywords of chunks, in the order of the ids; one that is gone has none."""
-    if not chunk_ids:
-        return []
-    joined = connection.execute(_KEYWORDS, {"ids": ",".join(chunk_ids)}).scalar_one()
-    return list(_split(joined))
+    joined = connection.execute(_KEYWORDS, {"ids": join_ids(chunk_ids)}).scalar_one() or b""
+    kept = dict(_split(joined))
+    return [kept.get(bytes.fromhex(chunk_id.replace("-", "")), b"") for chunk_id in chunk_ids]
 
 
-def _split(joined: bytes) -> Iterator[bytes]:
-    """Yields values that each stand behind their length, four bytes, big-endian."""
-    place = 0
-    while place < len(joined):
-        begin = place + 4
-        place = begin + int.from_bytes(joined[begin - 4 : begin])
-        yield joined[begin:place]
+def _split(joined: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yields each id, 16 bytes, with the value that stands behind its length, 4, big-endian."""
+    end = 0
+    while end < len(joined):
+        begin = end + 20
+        end = begin + int.from_bytes(joined[begin - 4 : begin])
+        yield joined[begin - 20 : begin - 4], joined[begin:end]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +109,7 @@ def hydrate(
             query that runs while a new version goes live never finds neither.
     """
     rows = connection.execute(
-        _PASSAGES, {"ids": ",".join(chunk_ids), "tenant": tenant_id, "age": timedelta(seconds=age)}
+        _PASSAGES, {"ids": join_ids(chunk_ids), "tenant": tenant_id, "age": timedelta(seconds=age)}
     )
     return {row.chunk_id: _passage(row._asdict()) for row in rows}
 
@@ -132,22 +129,11 @@ def _unpack(packed: bytes) -> BitMap:
 
 _NOTHING = cast(literal_column("''"), BYTEA)
 
-# Many ids go as one text and many values come as one: the driver takes as long over each value of
-# an array or a row as the server does over the whole statement.
-_IDS = cast(
-    func.string_to_array(cast(bindparam("ids"), Text), literal_column("','")),
-    ARRAY(Uuid(as_uuid=False)),
-)
-_asked = (
-    func.unnest(_IDS).table_valued("id", with_ordinality="place", name="asked").render_derived()
-)
-_kept = func.coalesce(chunks.c.keywords, _NOTHING)
+# Many values come as one: the driver takes long over each row.
+_length = func.int4send(func.octet_length(chunks.c.keywords))
 _KEYWORDS = select(
-    func.string_agg(
-        func.int4send(func.octet_length(_kept)).concat(_kept),
-        aggregate_order_by(_NOTHING, _asked.c.place),
-    )
-).select_from(_asked.outerjoin(chunks, chunks.c.id == _asked.c.id))
+    func.string_agg(func.uuid_send(chunks.c.id).concat(_length).concat(chunks.c.keywords), _NOTHING)
+).where(is_among(chunks.c.id, "ids"))
 
 _was_live = memberships.c.superseded_at > func.now() - cast(bindparam("age"), Interval)
 
@@ -166,7 +152,7 @@ _PASSAGES = (
     .join(memberships, memberships.c.chunk_id == chunks.c.id)
     .join(documents, documents.c.id == chunks.c.document_id)
     .where(
-        chunks.c.id == func.any(_IDS),
+        is_among(chunks.c.id, "ids"),
         documents.c.tenant_id == bindparam("tenant"),
         searchable,
         memberships.c.from_version <= documents.c.live_version,

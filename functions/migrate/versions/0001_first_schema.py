@@ -147,6 +147,17 @@ def upgrade() -> None:
         """
     )
     op.execute("CREATE INDEX chunks_document ON chunks (document_id)")
+    # Queries read text and keywords, and never vectors: these lie elsewhere, so that a page holds
+    # many chunks. They do not compress.
+    op.execute(
+        """
+        ALTER TABLE chunks
+            ALTER COLUMN vector SET STORAGE EXTERNAL,
+            ALTER COLUMN text SET STORAGE MAIN,
+            ALTER COLUMN keywords SET STORAGE MAIN,
+            SET (toast_tuple_target = 256)
+        """
+    )
     op.execute(
         """
         CREATE TABLE outbox (
