@@ -157,3 +157,14 @@ def drain(engine: Engine, dataset_id: str) -> list[Change]:
             outbox.finish(connection, found)
         done.append(found)
     return done
+
+
+def test_the_only_worker_takes_up_what_an_earlier_run_left(
+    database: Engine, change: Change
+) -> None:
+    put(database, change)
+    assert take(database, change)
+    assert change not in find(database)
+    with transaction(database) as connection:
+        outbox.release_all(connection)
+    assert change in find(database)
