@@ -16,7 +16,8 @@ def hydrate(
 ) -> tuple[list[Record], list[Dropped]]:
     """Returns the first top_k candidates that may be seen, and those that fell out.
 
-    A candidate that is deleted, disabled or archived by now gives its place to the next one.
+    A candidate that is deleted, disabled or archived by now, or does not pass the filter any more,
+    gives its place to the next one.
     """
     records: list[Record] = []
     dropped: list[Dropped] = []
@@ -25,7 +26,7 @@ def hydrate(
         while rest and len(records) < query.top_k:
             page, rest = rest[: query.top_k - len(records)], rest[query.top_k - len(records) :]
             ids = [scored.chunk_id for scored in page]
-            found = retrieval.hydrate(connection, query.tenant_id, ids, watch.age())
+            found = retrieval.hydrate(connection, query.tenant_id, ids, watch.age(), query.filter)
             for scored in page:
                 passage = found.get(scored.chunk_id)
                 if passage is None:

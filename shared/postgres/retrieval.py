@@ -97,7 +97,11 @@ class Passage:
 
 
 def hydrate(
-    connection: Connection, tenant_id: str, chunk_ids: Sequence[str], age: float
+    connection: Connection,
+    tenant_id: str,
+    chunk_ids: Sequence[str],
+    age: float,
+    tree: Tree | None = None,
 ) -> dict[str, Passage]:
     """Returns those chunks that this tenant's queries may see now.
 
@@ -107,9 +111,14 @@ def hydrate(
         chunk_ids: the winners.
         age: seconds since the request began. A chunk that was live then still counts, so that a
             query that runs while a new version goes live never finds neither.
+        tree: the query's filter; it holds for what a document is now, whatever it was when the
+            allowlist was made.
     """
+    passages = _PASSAGES
+    if tree is not None:
+        passages = passages.where(to_sql(tree, documents.c.filter_values))
     rows = connection.execute(
-        _PASSAGES, {"ids": join_ids(chunk_ids), "tenant": tenant_id, "age": timedelta(seconds=age)}
+        passages, {"ids": join_ids(chunk_ids), "tenant": tenant_id, "age": timedelta(seconds=age)}
     )
     return {row.chunk_id: _passage(row._asdict()) for row in rows}
 

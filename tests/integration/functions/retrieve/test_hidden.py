@@ -76,18 +76,15 @@ def test_i05_an_updated_document_is_found_by_its_new_chunks_alone(app: App) -> N
 
 
 class LateNews(InMemoryChunks):
-    """Something happens between the search and the look at PostgreSQL."""
+    """Something happens right before the search, or between it and the look at PostgreSQL."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.before: Callable[[], None] = lambda: None
         self.news: Callable[[], None] = lambda: None
 
-    def find_cosines(self, scope: SearchScope, *args: Any, **more: Any) -> dict[str, float]:
-        found = super().find_cosines(scope, *args, **more)
-        self.news()
-        return found
-
     def search_vector(self, scope: SearchScope, *args: Any, **more: Any) -> list[Any]:
+        self.before()
         found = super().search_vector(scope, *args, **more)
         self.news()
         return found
@@ -138,6 +135,33 @@ def test_a_query_in_flight_still_finds_what_a_new_version_replaces(
     assert record["content"] == "old words"
     [record] = app.retrieve(dataset, "words")["records"]
     assert record["content"] == "new words"
+
+
+@pytest.mark.parametrize("documents", [1, 2])
+def test_a_filter_holds_for_what_documents_are_when_they_are_answered(
+    late: tuple[App, LateNews], documents: int
+) -> None:
+    app, chunks = late
+    dataset = app.dataset()
+    english, chinese = {"lang": "en"}, {"lang": "zh"}
+    app.put(dataset, "stays", near("words", 0.5), metadata=english)
+    turning = app.put(dataset, "turns", near("words", 0.6), metadata=english)
+    if documents > 1:  # so that the filter is one, and not one that every document passes
+        app.put(dataset, "other", near("words", 0.7), metadata=chinese)
+
+    def happen() -> None:
+        chunks.before = lambda: None
+        app.put(dataset, "new", near("words", 0.9), metadata=chinese)
+        app.change(turning["id"], metadata=chinese)
+
+    chunks.before = happen
+    found = app.titles(
+        dataset,
+        "words",
+        search_method="semantic_search",
+        metadata_filtering=where(("lang", "is", "en")),
+    )
+    assert found == ["stays"]
 
 
 class Forgetful(InMemoryChunks):
