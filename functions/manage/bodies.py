@@ -15,10 +15,13 @@ Name = Annotated[str, Field(min_length=1, max_length=255, pattern=r"\S")]
 
 
 class EmbeddingBody(Body):
-    """Which vectors a dataset's chunks have."""
+    """Which vectors a dataset's chunks have.
+
+    The model may be left out where the users bring the vectors, the dimension where it is known.
+    """
 
     provider: Literal["bedrock", "openai_compatible", "local", "given"]
-    model: Annotated[str, Field(min_length=1, max_length=200)]
+    model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     dimension: Annotated[int, Field(ge=1, le=16_000)] | None = None
 
 

@@ -104,14 +104,13 @@ def _space(body: DatasetBody) -> EmbeddingSpace:
 
 
 def _checked(body: EmbeddingBody) -> EmbeddingSpace:
-    dimension = body.dimension
+    model = body.model or (body.provider if body.provider == "given" else None)
+    if model is None:
+        raise InvalidRequest.at("/embedding/model", "is needed")
+    known = KNOWN_MODELS.get(body.provider, {}).get(model, ())
+    dimension = body.dimension or max(known, default=None)
     if dimension is None:
-        known = KNOWN_MODELS.get(body.provider, {}).get(body.model)
-        if known is None:
-            raise InvalidRequest.at(
-                "/embedding/dimension", "this model's dimension is not known here"
-            )
-        dimension = max(known)
-    space = EmbeddingSpace(body.provider, body.model, dimension)
+        raise InvalidRequest.at("/embedding/dimension", "is needed: it is not known for this model")
+    space = EmbeddingSpace(body.provider, model, dimension)
     check_space(space)
     return space
