@@ -13,6 +13,10 @@ _TIMEOUT_SECONDS = 850.0
 
 def lambda_handler(_event: dict[str, Any], _context: Any) -> dict[str, str]:
     """Upgrades the schema and returns its revision. Again is fine: it does nothing."""
-    revision = upgrade(connect_database(read_settings(), timeout=_TIMEOUT_SECONDS))
+    engine = connect_database(read_settings(), timeout=_TIMEOUT_SECONDS)
+    try:
+        revision = upgrade(engine)
+    finally:
+        engine.dispose()
     logger.info("schema is up to date", revision=revision)
     return {"revision": revision}

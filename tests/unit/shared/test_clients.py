@@ -1,0 +1,74 @@
+from types import SimpleNamespace
+from typing import Any
+
+import boto3
+import pytest
+from sqlalchemy import event
+
+from shared.clients import connect_database, find_bootstrap_key
+from shared.settings import Settings
+
+NEEDED: dict[str, Any] = {
+    "database_url": "postgresql+pg8000://winnow:stale@127.0.0.1:6543/d",
+    "opensearch_url": "http://127.0.0.1:9200",
+    "content_url": "file:///nowhere",
+}
+KEY = "k" * 32
+
+
+def read(**more: Any) -> Settings:
+    return Settings(**(NEEDED | more))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
+    """What AWS was asked for."""
+    calls: list[tuple[str, dict[str, Any]]] = []
+
+    def generate(**arguments: Any) -> str:
+        calls.append(("rds", arguments))
+        return f"token {len(calls)}"
+
+    def get_secret(**arguments: Any) -> dict[str, str]:
+        calls.append(("secretsmanager", arguments))
+        return {"SecretString": KEY}
+
+    client = SimpleNamespace(generate_db_auth_token=generate, get_secret_value=get_secret)
+    monkeypatch.setattr(boto3, "client", lambda _service: client)
+    return calls
+
+
+def test_the_bootstrap_key_is_the_settings_own(asked: list[Any]) -> None:
+    settings = read(bootstrap_key=KEY, bootstrap_key_secret="arn")
+    assert find_bootstrap_key(settings) == KEY
+    assert asked == []
+    assert KEY not in repr(settings)
+
+
+def test_the_bootstrap_key_comes_from_secrets_manager(asked: list[Any]) -> None:
+    assert find_bootstrap_key(read(bootstrap_key_secret="arn")) == KEY
+    assert asked == [("secretsmanager", {"SecretId": "arn"})]
+
+
+def test_there_may_be_no_bootstrap_key(asked: list[Any]) -> None:
+    assert find_bootstrap_key(read()) is None
+    assert asked == []
+
+
+@pytest.mark.parametrize(("iam", "expected"), [(True, "token 1"), (False, "stale")])
+def test_with_iam_a_connection_is_made_with_a_new_token(
+    asked: list[Any], iam: bool, expected: str
+) -> None:
+    engine = connect_database(read(database_iam=iam))
+    used: list[str] = []
+
+    def stop(_dialect: Any, _record: Any, _args: Any, parameters: dict[str, Any]) -> Any:
+        used.append(parameters["password"])
+        raise ConnectionRefusedError
+
+    event.listen(engine, "do_connect", stop)
+    with pytest.raises(ConnectionRefusedError):
+        engine.connect()
+    assert used == [expected]
+    where = {"DBHostname": "127.0.0.1", "Port": 6543, "DBUsername": "winnow"}
+    assert asked == ([("rds", where)] if iam else [])
