@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from functions.ingest.parse import parse
-from functions.ingest.sources import SIDECAR, parse_sidecar
+from functions.ingest.sidecar import SIDECAR, parse_sidecar
 from shared.errors import DocumentRefused, InvalidRequest, WinnowError
 from shared.text import check_text
 

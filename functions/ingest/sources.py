@@ -4,7 +4,6 @@ Objects lie under datasets/<dataset id>/…; `<key>.metadata.json` beside one ho
 Bedrock's {"metadataAttributes": {…}}.
 """
 
-import json
 import mimetypes
 import re
 from dataclasses import replace
@@ -15,8 +14,8 @@ from typing import Any
 from sqlalchemy import Engine
 
 from functions.ingest.events import ObjectChange
-from shared.errors import ChangeMalformed, DocumentRefused, InvalidRequest
-from shared.metadata.filter_values import validate_metadata
+from functions.ingest.sidecar import SIDECAR, SIDECAR_MAX_BYTES, parse_sidecar
+from shared.errors import ChangeMalformed, DocumentRefused
 from shared.model import Change, Dataset, IndexingStatus
 from shared.ports import ContentStore, ObjectReader
 from shared.postgres import outbox
@@ -30,11 +29,8 @@ from shared.postgres.documents import (
 )
 from shared.postgres.engine import read, transaction
 from shared.postgres.intake import accept_document, name_document
-from shared.text import check_text
 
 _KEY = re.compile(r"datasets/(?P<dataset>[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/.*[^/]", re.S)
-SIDECAR = ".metadata.json"
-SIDECAR_MAX_BYTES = 1_000_000
 
 
 def take_object(
@@ -132,20 +128,3 @@ def _read_sidecar(objects: ObjectReader, bucket: str, key: str) -> dict[str, Any
     if size > SIDECAR_MAX_BYTES:
         raise ValueError(f"{size} bytes; the limit is {SIDECAR_MAX_BYTES}")
     return parse_sidecar(objects.read(bucket, key) or b"{}")
-
-
-def parse_sidecar(data: bytes) -> dict[str, Any]:
-    """Returns the metadata that a sidecar holds; raises ValueError in words for its writer."""
-    try:
-        sidecar = json.loads(data)
-        check_text(sidecar)
-    except (InvalidRequest, RecursionError) as error:
-        raise ValueError(str(error)) from error
-    metadata: Any = sidecar.get("metadataAttributes") if isinstance(sidecar, dict) else None
-    if metadata is None:
-        raise ValueError('it is not {"metadataAttributes": {…}}')
-    try:
-        validate_metadata(metadata, "/metadataAttributes")
-    except InvalidRequest as error:
-        raise ValueError(str(error)) from error
-    return dict(metadata)

@@ -1,0 +1,30 @@
+"""A file's metadata in a file beside it, as Bedrock has it: {"metadataAttributes": {…}}."""
+
+import json
+from typing import Any
+
+from shared.errors import InvalidRequest
+from shared.metadata.filter_values import validate_metadata
+from shared.text import check_text
+
+SIDECAR = ".metadata.json"
+"""What the sidecar's name has after the file's."""
+
+SIDECAR_MAX_BYTES = 1_000_000
+
+
+def parse_sidecar(data: bytes) -> dict[str, Any]:
+    """Returns the metadata that a sidecar holds; raises ValueError in words for its writer."""
+    try:
+        sidecar = json.loads(data)
+        check_text(sidecar)
+    except (InvalidRequest, RecursionError) as error:
+        raise ValueError(str(error)) from error
+    metadata: Any = sidecar.get("metadataAttributes") if isinstance(sidecar, dict) else None
+    if metadata is None:
+        raise ValueError('it is not {"metadataAttributes": {…}}')
+    try:
+        validate_metadata(metadata, "/metadataAttributes")
+    except InvalidRequest as error:
+        raise ValueError(str(error)) from error
+    return dict(metadata)
