@@ -68,7 +68,10 @@ class ChunkSearch(Protocol):
     def pick_rarest(
         self, space: EmbeddingSpace, words: Sequence[str], most: int, timeout: float
     ) -> Sequence[str]:
-        """Returns at most `most` of the distinct words: the rarest first, then by alphabet."""
+        """Returns at most `most` of the distinct words: the rarest first, then by alphabet.
+
+        Words that no chunk holds come last.
+        """
         ...
 
     def sum_idf(self, space: EmbeddingSpace, words: Sequence[str], timeout: float) -> float:

@@ -28,7 +28,7 @@ from shared.postgres.documents import (
     save_document,
 )
 from shared.postgres.engine import read, transaction
-from shared.postgres.intake import accept_document, name_document
+from shared.postgres.intake import accept_document, name_content, name_document
 
 _KEY = re.compile(r"datasets/(?P<dataset>[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/.*[^/]", re.S)
 
@@ -70,7 +70,7 @@ def take_object(
         name=PurePosixPath(key).name,
         uploader="s3",
         metadata={},
-        content_key=f"{dataset.tenant_id}/{dataset.id}/{document_id}/{digest}",
+        content_key=name_content(dataset, document_id),
         content_hash=digest,
         media_type=mimetypes.guess_type(key)[0] or "application/octet-stream",
         sequencer=sequencer,

@@ -10,6 +10,7 @@ from functions.manage.bodies import DatasetBody, DatasetPatch, EmbeddingBody
 from functions.manage.parts import Parts
 from shared.chunking import check_chunking
 from shared.errors import InvalidRequest
+from shared.http.bodies import check_available
 from shared.http.keys import Caller
 from shared.model import NO_VECTORS, Chunking, Dataset, EmbeddingSpace, IndexingTechnique
 from shared.models.embedders import KNOWN_MODELS, check_space
@@ -29,6 +30,7 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
 
     @router.post("", status_code=201)
     def create(body: DatasetBody, caller: who) -> dict[str, Any]:
+        check_available(body.retrieval.fusion, "/retrieval/fusion")
         with transaction(parts.engine) as connection:
             made = datasets.create_dataset(
                 connection,
@@ -62,6 +64,7 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
         if body.description is not None:
             values["description"] = body.description
         if body.retrieval is not None:
+            check_available(body.retrieval.fusion, "/retrieval/fusion")
             values["retrieval"] = body.retrieval.model_dump(exclude_unset=True)
         if body.chunking is not None:
             values["chunking"] = asdict(check_chunking(body.chunking, "/chunking"))

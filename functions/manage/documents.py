@@ -4,6 +4,7 @@ A write answers once bytes, document and outbox row are safe; `wait=true` waits 
 find it, or do not any more.
 """
 
+import time
 from hashlib import sha256
 from typing import Annotated, Any
 from uuid import uuid4
@@ -27,7 +28,7 @@ from shared.postgres.chunks import list_live
 from shared.postgres.datasets import get_dataset
 from shared.postgres.documents import DocumentWrite
 from shared.postgres.engine import read, transaction
-from shared.postgres.intake import accept_document, name_document
+from shared.postgres.intake import accept_document, name_content, name_document
 
 MOST_POSITION = 2**31 - 1
 _ACCEPTED, _SETTLED = 202, 201
@@ -146,7 +147,6 @@ def _take(
 ) -> tuple[Document, Change | None]:
     check_document(body, dataset, parts.max_bytes, pointer)
     data, media_type = encode_document(body)
-    digest = sha256(data).hexdigest()
     named = body.external_id is not None
     id_ = name_document(dataset.id, str(body.external_id)) if named else str(uuid4())
     write = DocumentWrite(
@@ -159,8 +159,8 @@ def _take(
         uploader=caller.name,
         metadata=body.metadata or {},
         version=body.version,
-        content_key=f"{dataset.tenant_id}/{dataset.id}/{id_}/{digest}",
-        content_hash=digest,
+        content_key=name_content(dataset, id_),
+        content_hash=sha256(data).hexdigest(),
         media_type=media_type,
     )
     return accept_document(parts.engine, parts.content, write, data)
@@ -201,10 +201,11 @@ def _answer(
 ) -> list[dict[str, Any]]:
     now = written
     if wait:
-        now = [wait_for(parts.engine, each, parts.wait_seconds) for each in written]
+        end = time.monotonic() + parts.wait_seconds
+        now = [wait_for(parts.engine, each, end) for each in written]
     pairs = list(zip(written, now, strict=True))
     settled = [is_settled(after, before.version) for before, after in pairs]
-    if wait and all(settled):
+    if wait and settled and all(settled):
         response.status_code = _SETTLED
     return [
         show_document(each) | {"status": _SETTLED if wait and done else _ACCEPTED}

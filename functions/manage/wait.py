@@ -12,19 +12,17 @@ _PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 0.5
 
 
-def wait_for(engine: Engine, document: Document, seconds: float) -> Document:
-    """Returns the document as it is once it is settled, or when the time is over."""
-    end = time.monotonic() + seconds
+def wait_for(engine: Engine, document: Document, end: float) -> Document:
+    """Returns the document as it is once it is settled, or at `end` on the monotonic clock."""
     pause = _PAUSE_SECONDS
-    now = document
-    while not is_settled(now, document.version) and not is_failed(now, document.version):
-        if time.monotonic() + pause > end:
-            break
+    while True:
+        with read(engine) as connection:
+            now = find_document(connection, document.tenant_id, document.id) or document
+        settled = is_settled(now, document.version) or is_failed(now, document.version)
+        if settled or time.monotonic() + pause > end:
+            return now
         time.sleep(pause)
         pause = min(pause * 1.5, _LONGEST_PAUSE_SECONDS)
-        with read(engine) as connection:
-            now = find_document(connection, document.tenant_id, document.id) or now
-    return now
 
 
 def is_settled(document: Document, version: int) -> bool:

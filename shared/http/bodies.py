@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
+from shared.errors import InvalidRequest
+
 MOST_TOP_K = 100
 
 
@@ -34,6 +36,18 @@ class FusionBody(Body):
     keyword_scoring: Literal["dify", "bm25"] = "dify"
     rank_constant: Annotated[int, Field(ge=1, le=10_000)] = 60
     reranking_model: dict[str, Any] | None = None
+
+
+def check_available(fusion: FusionBody | None, pointer: str) -> None:
+    """Raises `InvalidRequest` where a fusion asks for what is not there yet."""
+    if fusion is None:
+        return
+    if fusion.method == "reranking_model" or fusion.reranking_model is not None:
+        raise InvalidRequest.at(f"{pointer}/method", "reranking models are not available yet")
+    if fusion.keyword_scoring == "bm25":
+        raise InvalidRequest.at(
+            f"{pointer}/keyword_scoring", "bm25 scoring is not available yet; dify is"
+        )
 
 
 class RetrievalBody(Body):

@@ -4,6 +4,7 @@ import json
 import time
 import zlib
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 from shared.errors import IndexUnavailable
@@ -80,9 +81,12 @@ class OpenSearchChunkSearch:
     def pick_rarest(
         self, space: EmbeddingSpace, words: Sequence[str], most: int, timeout: float
     ) -> list[str]:
-        """Returns at most `most` of the distinct words: the rarest first, then by alphabet."""
-        counts = self._count_words(space, words, timeout)
-        ranked = sorted(set(words), key=lambda word: (counts.holding.get(word, 0), word))
+        """Returns at most `most` of the distinct words: the rarest first, then by alphabet.
+
+        Words that no chunk holds come last: they find nothing.
+        """
+        holding = self._count_words(space, words, timeout).holding
+        ranked = sorted(set(words), key=lambda word: (holding.get(word, 0) or inf, word))
         return ranked[:most]
 
     def sum_idf(self, space: EmbeddingSpace, words: Sequence[str], timeout: float) -> float:

@@ -96,7 +96,7 @@ class InMemoryChunks:
     ) -> list[str]:
         del timeout
         holding = self._holding(space)
-        return sorted(set(words), key=lambda word: (holding[word], word))[:most]
+        return sorted(set(words), key=lambda word: (holding[word] or math.inf, word))[:most]
 
     def sum_idf(self, space: EmbeddingSpace, words: Sequence[str], timeout: float) -> float:
         del timeout

@@ -10,7 +10,7 @@ from functions.retrieve.query import Query, Result
 from shared.errors import InvalidRequest
 from shared.fusion.fuse import FusionMethod, FusionPlan
 from shared.fusion.weighted import Weights
-from shared.http.bodies import Body, FusionBody, RetrievalBody
+from shared.http.bodies import Body, FusionBody, RetrievalBody, check_available
 from shared.metadata.conditions import Tree
 from shared.metadata.parse import parse_filter
 from shared.model import Dataset, EmbeddingSpace, IndexingTechnique, SearchMethod, Vector
@@ -122,10 +122,7 @@ def _defaults(dataset: Dataset) -> dict[str, Any]:
 
 def _plan(settings: RetrievalBody, method: SearchMethod, sent: FusionBody | None) -> FusionPlan:
     fusion = settings.fusion or FusionBody()
-    if fusion.method == "reranking_model" or fusion.reranking_model is not None:
-        raise InvalidRequest.at("/fusion/method", "reranking models are not available yet")
-    if fusion.keyword_scoring == "bm25":
-        raise InvalidRequest.at("/fusion/keyword_scoring", "bm25 scoring is not available yet")
+    check_available(fusion, "/fusion")
     # A dataset's default waits for hybrid queries; only what the caller names is wrong here.
     names_method = sent is not None and "method" in sent.model_fields_set
     if method is not SearchMethod.HYBRID and names_method:

@@ -183,7 +183,7 @@ def test_the_rarest_words_come_first_then_by_alphabet(
     chunks: Chunks, space: EmbeddingSpace
 ) -> None:
     words = ["refund", "zebra", "unknown", "annual", "window", "zebra"]
-    ranked = ["unknown", "annual", "zebra", "window", "refund"]
+    ranked = ["annual", "zebra", "window", "refund", "unknown"]
     assert list(chunks.search.pick_rarest(space, words, 9, LIMIT)) == ranked
     assert list(chunks.search.pick_rarest(space, words, 2, LIMIT)) == ranked[:2]
 

@@ -198,7 +198,8 @@ def test_more_than_512_words_are_ranked_and_then_searched(
         NO_VECTORS, [chunk("rare", "needle w1"), *(chunk(f"c{n}", " ".join(common)) for n in "abc")]
     )
     index.refresh(NO_VECTORS)
-    kept = search.pick_rarest(NO_VECTORS, [*common, "needle"], 512, LIMIT)
+    strange = [f"nobody has {n}".replace(" ", "-") for n in range(600)]
+    kept = search.pick_rarest(NO_VECTORS, [*common, *strange, "needle"], 512, LIMIT)
     assert len(kept) == 512
     assert kept[:2] == ["needle", "w0"]
     found = search.search_text(scope(NO_VECTORS), kept, 9, LIMIT)
