@@ -1,9 +1,11 @@
 # What is deployed: `make build`, `make lock`, `make sam-local`. The Makefile includes this file.
 
 # SAM CLI has an environment of its own: it depends on much that nothing else here needs.
+# uv runs it with .venv on the PATH, because it builds with the Python that it finds there.
 SAM_CLI_VERSION := 1.170.0
-SAM_ENVIRONMENT := SAM_CLI_TELEMETRY=0 uv run --frozen uv tool run --from aws-sam-cli==$(SAM_CLI_VERSION)
+SAM_ENVIRONMENT := uv run --no-sync uv tool run --from aws-sam-cli==$(SAM_CLI_VERSION)
 SAM := $(SAM_ENVIRONMENT) sam
+export SAM_CLI_TELEMETRY := 0
 
 BUILT := .aws-sam/build/template.yaml
 EXPANDED := .aws-sam/expanded.json
@@ -16,24 +18,24 @@ BUILT_FROM := template.yaml samconfig.toml \
 
 build: $(BUILT)  ## Build what Lambda runs, and look at it as Lambda does
 	$(SAM) validate --lint --region us-east-1
-	uv run --frozen pytest -q tests/template
+	.venv/bin/pytest tests/template
 
 lock:  ## Write uv.lock, and from it the requirements of the layers
-	uv lock
-	uv run --frozen python -m layers.lock
+	$(UV) lock
+	$(UV) run --frozen python -m layers.lock
 
 sam-local: $(BUILT)  ## Run every event through `sam local invoke`: needs Docker, or root on Debian
-	scripts/sam-local.sh
+	SAM="$(SAM)" scripts/sam-local.sh
 
-$(BUILT): $(BUILT_FROM)
+$(BUILT): $(BUILT_FROM) | $(READY)
 	$(SAM) build
 
-$(EXPANDED): template.yaml scripts/expand_template.py
+$(EXPANDED): template.yaml scripts/expand_template.py | $(READY)
 	mkdir -p $(@D)
 	$(SAM_ENVIRONMENT) python scripts/expand_template.py $@
 
 # The Lambda Runtime Interface Emulator, which SAM CLI brings along.
-$(EMULATOR): build.mk
+$(EMULATOR): build.mk | $(READY)
 	mkdir -p $(@D)
 	$(SAM_ENVIRONMENT) python -c 'import pathlib, samcli, shutil; shutil.copy( \
 		pathlib.Path(samcli.__file__).parent / "local/rapid/aws-lambda-rie-x86_64", "$@")'

@@ -1,5 +1,6 @@
 """What `sam build` makes: one folder a function and a layer, as Lambda gets them."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -70,12 +71,15 @@ def isolated_python() -> list[str]:
 def build(*targets: str) -> None:
     """Makes files of build.mk where they are missing or stale."""
     environment = {k: v for k, v in os.environ.items() if k not in {"MAKEFLAGS", "MFLAGS"}}
-    subprocess.run(  # noqa: S603
-        ["make", "--silent", "-f", "build.mk", *targets],  # noqa: S607
-        cwd=ROOT,
-        env=environment,
-        check=True,
-    )
+    SAM_FOLDER.mkdir(exist_ok=True)
+    with (SAM_FOLDER / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two test runs at once would build into one folder
+        subprocess.run(  # noqa: S603
+            ["make", "--silent", *targets],  # noqa: S607
+            cwd=ROOT,
+            env=environment,
+            check=True,
+        )
 
 
 def build_artifacts() -> dict[str, Artifact]:

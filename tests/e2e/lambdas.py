@@ -12,6 +12,8 @@ from typing import Any, Protocol
 from tests.artifacts import ROOT, SAM_FOLDER, build_artifacts, build_emulator, logical_id
 from tests.servers.emulator import Emulator, running_emulator
 
+_PATIENCE = {"WINNOW_WAIT_SECONDS": "100"}
+
 
 class Lambdas(Protocol):
     """The deployed functions."""
@@ -52,13 +54,15 @@ class SamLocal:
         host: the address of this machine as containers see it.
     """
 
-    def __init__(self, environment: Mapping[str, str], host: str) -> None:
+    def __init__(self, environment: dict[str, str], host: str) -> None:
         self._sam = os.environ["SAM"].split()
         self._host = host
         self._variables = SAM_FOLDER / "variables.json"
-        self._variables.write_text(json.dumps({"Parameters": dict(environment)}), encoding="utf-8")
+        self._variables.write_text(
+            json.dumps({"Parameters": environment | _PATIENCE}), encoding="utf-8"
+        )
         self._template = SAM_FOLDER / "build" / "template-local.yaml"
-        self._template.write_text(_declare_endpoint(), encoding="utf-8")
+        self._template.write_text(_adapt_template(), encoding="utf-8")
 
     def invoke(self, name: str, event: Any) -> Any:
         """Returns what a function answers to an event."""
@@ -78,16 +82,22 @@ class SamLocal:
                 text=True,
                 check=False,
             )
-        assert answer.returncode == 0, answer.stderr
+        assert answer.stdout, answer.stderr
         return json.loads(answer.stdout)
 
 
-def _declare_endpoint() -> str:
-    # SAM passes on the variables alone that the template declares, and none is for AWS doubles.
+def _adapt_template() -> str:
     built = (SAM_FOLDER / "build" / "template.yaml").read_text(encoding="utf-8")
-    place = "        WINNOW_DATABASE_IAM:"
-    assert built.count(place) == 1
-    return built.replace(place, f"        AWS_ENDPOINT_URL: ''\n{place}")
+    changes = {
+        # SAM passes on the variables alone that the template declares: none is for AWS doubles.
+        "WINNOW_DATABASE_IAM:": "AWS_ENDPOINT_URL: ''\n        WINNOW_DATABASE_IAM:",
+        # While manage waits, a container starts, which may be slow.
+        "    Timeout: 30\n": "    Timeout: 120\n",
+    }
+    for old, new in changes.items():
+        assert built.count(old) == 1, old
+        built = built.replace(old, new)
+    return built
 
 
 @contextmanager
