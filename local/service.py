@@ -151,11 +151,13 @@ def _fetch_models(cache: Cache, watcher: Watcher) -> None:
 
 def _log_to(path: Path) -> None:
     """Sends what libraries and functions log to a file: the terminal is for people."""
+    if path.exists():
+        path.replace(path.with_suffix(".log.1"))
     logging.basicConfig(filename=path, level=logging.WARNING, force=True)
     file = logging.FileHandler(path, encoding="utf-8")
     file.setFormatter(logger.registered_formatter)
-    logger.handlers.clear()
-    logger.addHandler(file)
+    logger.handlers[:] = [file]
+    logging.getLogger(logger.service).propagate = False  # or each line would be there twice
 
 
 def _make_settings(home: Home, engines: stack.Stack) -> Settings:
