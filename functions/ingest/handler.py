@@ -36,14 +36,13 @@ class _Processor(BatchProcessor):
         return super().failure_handler(record, exception)
 
 
-# A batch in which every record is poison is handled, not an error of the function.
-processor = _Processor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
-
-
 def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> Mapping[str, Any]:
     """Ingests each record; those that failed come back in batchItemFailures."""
     if event.get("Records") == []:  # which the processor takes for no batch at all
         return {"batchItemFailures": []}
+    # One a call, as it holds the batch: threads of one process may ingest at once. And a batch in
+    # which every record is poison is handled, not an error of the function.
+    processor = _Processor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
     return process_partial_response(
         event=dict(event), record_handler=_take, processor=processor, context=context
     )

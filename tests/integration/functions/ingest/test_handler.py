@@ -1,7 +1,9 @@
 """Batches of SQS records: what fails comes back alone, the rest goes through."""
 
 import json
+import threading
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -194,3 +196,21 @@ def test_an_outage_brings_the_record_back_and_the_next_delivery_ends_it(world: W
 def test_a_message_of_an_unknown_document_is_nothing(world: World) -> None:
     unknown = Change(DEFAULT_TENANT, world.dataset.id, str(uuid.uuid4()), 1, Action.PROCESS)
     assert take(write_change(unknown)) == []
+
+
+def test_batches_of_two_threads_at_once_are_kept_apart(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, bad = message(world.put("good", "text")), poison(world, "bad")
+    both_begun = threading.Barrier(2, timeout=20)
+    take_one = handler._take_one
+
+    def meet(*arguments: Any) -> None:
+        both_begun.wait()
+        take_one(*arguments)
+
+    monkeypatch.setattr(handler, "_take_one", meet)
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(take, [good, bad])) == [[], ["0"]]
+    assert world.find("good").indexing_status is IndexingStatus.COMPLETED
+    assert world.find("bad").indexing_status is IndexingStatus.ERROR
