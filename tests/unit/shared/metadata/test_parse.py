@@ -67,6 +67,7 @@ def find_pointers(*conditions: Any, **options: Any) -> list[str]:
         ("is", "True", EqualsAny("f", values=("True",))),
         ("is", 7.0, EqualsAny("f", numbers=(7,))),
         ("is", False, EqualsAny("f", values=("false",), booleans=(False,))),
+        ("is", True, EqualsAny("f", values=("true",), booleans=(True,))),
         ("is", ["a", 1, "a"], EqualsAny("f", values=("a",), numbers=(1,))),
         ("is", ("a", "b"), EqualsAny("f", values=("a", "b"))),
         ("is", [], EqualsAny("f")),
@@ -273,6 +274,16 @@ def test_refuses_unknown_keys() -> None:
     ]
 
 
+def test_refuses_a_not_of_a_wrong_condition() -> None:
+    pointers = find_pointers(group("not", condition(">", "seven")))
+    assert pointers == ["/filter/conditions/0/conditions/0/value"]
+
+
+def test_a_missing_value_is_told_of_empty() -> None:
+    with pytest.raises(InvalidRequest, match="there is empty"):
+        parse(condition("is", None))
+
+
 def test_names_every_problem_at_once() -> None:
     pointers = find_pointers(
         condition("like", "x", name=None),
@@ -294,6 +305,7 @@ def test_takes_a_hundred_conditions_in_all() -> None:
     assert parse(group("or", *fifty), *fifty)
     pointers = find_pointers(group("or", *fifty), *fifty, condition("not empty"))
     assert pointers == ["/filter/conditions/51"]
+    assert len(find_pointers(*[condition("not empty")] * 150)) == 1
 
 
 def nest(levels: int) -> dict[str, Any]:
@@ -316,7 +328,7 @@ def test_deep_nesting_ends_at_the_limit() -> None:
 def test_takes_ten_thousand_listed_values_in_all(operator: str) -> None:
     half = condition(operator, [f"v{number}" for number in range(5_000)])
     assert parse(half, half, condition("is", "x"))
-    pointers = find_pointers(half, half, condition(operator, ["one more"]))
+    pointers = find_pointers(half, half, condition(operator, ["one more"]), half)
     assert pointers == ["/filter/conditions/2/value"]
 
 
