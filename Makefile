@@ -26,11 +26,12 @@ serve: $(READY)  ## Serve the API on port 8000; Ctrl-C ends it
 test: $(READY)  ## Run every test against the real engines
 	.venv/bin/pytest
 
-check: $(READY)  ## Formatting, lint, types, import rules, lock drift, dependencies
+check: $(READY)  ## Formatting, lint, types, import rules, template, lock drift, dependencies
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/mypy .
 	.venv/bin/lint-imports
+	.venv/bin/cfn-lint template.yaml
 	$(UV) lock --check
 	.venv/bin/deptry .
 

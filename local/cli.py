@@ -174,7 +174,7 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 def _run() -> int:
     try:
         app()
-    except WinnowError as error:
+    except (WinnowError, OSError) as error:
         tell(str(error))
         return FAILED
     except SystemExit as end:  # typer always ends so

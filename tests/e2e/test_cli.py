@@ -228,6 +228,9 @@ def test_p01_p06_a_collection_is_measured(shell: Shell, serving: str, tmp_path: 
     assert "1 empty documents were left out." in out
     assert "HTTP" in out
     assert "Ingesting" in err
+    _, err = shell.run("eval", tmp_path, "--method", "text", "--json", tmp_path, code=1)
+    assert "Is a directory" in err
+    assert "Traceback" not in err
     _, err = shell.run("eval", tmp_path, "--method", "magic", code=2)
     assert "magic" in err
 

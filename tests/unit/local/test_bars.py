@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from local.bars import Bars, Lines, watching
+from local.bars import LINE_SECONDS, Bars, Lines, watching
 
 
 def wait_for(capsys: pytest.CaptureFixture[str], words: str) -> str:
@@ -18,6 +18,7 @@ def wait_for(capsys: pytest.CaptureFixture[str], words: str) -> str:
 def test_p09_without_a_terminal_lines_go_on_while_a_task_does(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    assert LINE_SECONDS < 5
     with Lines(pause=0.02) as lines:
         lines.begin("Ingesting", 40, "documents")
         lines.advance("Ingesting", 12)
