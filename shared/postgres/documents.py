@@ -90,7 +90,7 @@ class Saved:
     """What a write did.
 
     Attributes:
-        change: what to send; None where there is nothing left to do.
+        change: what to send, maybe what an earlier write left to do; None where nothing is.
         replaced: the content key of bytes that nobody needs any more.
     """
 
@@ -109,7 +109,7 @@ def save_document(connection: Connection, write: DocumentWrite) -> Saved:
     effect = Effect.CONTENT if current.version == 0 else judge_write(current, write)
     if effect is Effect.NOTHING:
         _note_sequencer(connection, current, write.sequencer)
-        return Saved(current)
+        return Saved(current, outbox.find(connection, current.id))
     version = write.version if write.version is not None else current.version + 1
     values: dict[str, Any] = {
         "name": write.name,
@@ -178,14 +178,14 @@ def delete_document(
 ) -> tuple[Document, Change | None]:
     """Leaves a tombstone and the outbox row that takes the chunks away; raises `NotFound`.
 
-    Deleting again, or late, after something newer, is fine and does nothing.
+    Deleting again, or late, after something newer, is fine: it asks only for what is left to do.
     """
     current = _lock(connection, tenant_id, document_id)
     if current is None:
         raise NotFound(f"there is no document {document_id!r}")
     if current.deleted_at is not None or _is_late(current, sequencer):
         _note_sequencer(connection, current, sequencer)
-        return current, None
+        return current, outbox.find(connection, current.id)
     if version is not None and version <= current.version:
         raise StaleVersion(f"the document has version {current.version} already")
     values = {

@@ -6,8 +6,9 @@ with an id or a time remembered from before.
 """
 
 from datetime import timedelta
+from typing import Any
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, Row, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.model import Action, Change
@@ -51,8 +52,7 @@ def take(
     ).one_or_none()
     if row is None:
         return None
-    change = Change(row.tenant_id, row.dataset_id, row.document_id, row.version, Action(row.action))
-    return change, row.attempts
+    return _change(row), row.attempts
 
 
 def advance(connection: Connection, change: Change, action: Action) -> None:
@@ -82,6 +82,14 @@ def finish(connection: Connection, change: Change) -> None:
     )
 
 
+def find(connection: Connection, document_id: str) -> Change | None:
+    """Returns the work that a document still has to do."""
+    row = connection.execute(
+        select(outbox).where(outbox.c.document_id == document_id)
+    ).one_or_none()
+    return None if row is None else _change(row)
+
+
 def find_available(connection: Connection, most: int) -> list[Change]:
     """Returns work that nobody is at, the longest waiting first."""
     rows = connection.execute(
@@ -90,10 +98,7 @@ def find_available(connection: Connection, most: int) -> list[Change]:
         .order_by(outbox.c.available_at, outbox.c.document_id)
         .limit(most)
     )
-    return [
-        Change(row.tenant_id, row.dataset_id, row.document_id, row.version, Action(row.action))
-        for row in rows
-    ]
+    return [_change(row) for row in rows]
 
 
 def release_all(connection: Connection) -> None:
@@ -101,3 +106,7 @@ def release_all(connection: Connection) -> None:
     connection.execute(
         update(outbox).where(outbox.c.available_at > func.now()).values(available_at=func.now())
     )
+
+
+def _change(row: Row[Any]) -> Change:
+    return Change(row.tenant_id, row.dataset_id, row.document_id, row.version, Action(row.action))

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from functions.ingest.events import ObjectChange
 from functions.ingest.pipeline import ingest
 from functions.ingest.sources import take_object
-from shared.errors import ChangeMalformed, DocumentRefused
+from shared.errors import ChangeMalformed, DocumentRefused, IndexUnavailable, Unavailable
 from shared.model import Document, IndexingStatus
 from tests.integration.functions.ingest.world import World
 
@@ -92,6 +92,30 @@ def test_the_same_event_again_does_nothing(bucket: Bucket) -> None:
     bucket.tell("a.txt", "00FF")
     assert bucket.world.calls.names == calls
     assert bucket.find("a.txt").version == version
+
+
+def test_a_redelivered_event_goes_on_with_what_an_outage_left(bucket: Bucket) -> None:
+    bucket.put("a.txt", "hello world")
+    bucket.world.calls.plan(0, fail_silently)
+    with pytest.raises(Unavailable):
+        bucket.tell("a.txt", "01")
+    bucket.world.end_leases()
+    bucket.tell("a.txt", "01")
+    assert bucket.texts("a.txt") == ["hello world"]
+    assert bucket.world.list_waiting() == []
+
+    bucket.remove("a.txt")
+    bucket.world.calls.plan(0, fail_silently)
+    with pytest.raises(Unavailable):
+        bucket.tell("a.txt", "02", removed=True)
+    bucket.world.end_leases()
+    bucket.tell("a.txt", "02", removed=True)
+    assert bucket.world.live_ids() == []
+    assert bucket.world.list_waiting() == []
+
+
+def fail_silently() -> None:
+    raise IndexUnavailable
 
 
 @pytest.mark.parametrize(
