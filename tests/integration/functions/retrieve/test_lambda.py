@@ -1,5 +1,6 @@
 """Events as Lambda gets them, and what keeps tenants apart."""
 
+import asyncio
 import base64
 import json
 import uuid
@@ -16,6 +17,16 @@ from shared.settings import DEFAULT_TENANT
 from tests.integration.app import KEY, App, Json, near, where
 
 METHODS = ["semantic_search", "full_text_search", "keyword_search", "hybrid_search"]
+
+
+@pytest.fixture
+def event_loop() -> Iterator[None]:
+    """Gives Mangum the loop that it would make, and never close, for itself."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +75,7 @@ def event_v1(body: bytes, *, encoded: bool) -> Json:
     }
 
 
+@pytest.mark.usefixtures("event_loop")
 @pytest.mark.parametrize("make", [event_v1, event_v2])
 @pytest.mark.parametrize("encoded", [False, True])
 def test_k01_a_body_is_read_plain_or_in_base64(

@@ -32,12 +32,15 @@ def test_agrees_with_the_formula(pairs: list[tuple[float, float]], w_v: float, w
     assert scores.tolist() == pytest.approx(expected, abs=1e-9)
 
 
-@given(st.tuples(COSINE, SHARE), st.tuples(COSINE, SHARE), SHARE, SHARE)
+PAIR = st.tuples(COSINE, SHARE)
+
+
+@given(st.lists(PAIR, min_size=2, max_size=2), st.lists(SHARE, min_size=2, max_size=2))
 def test_more_weight_never_turns_against_who_leads_in_that_component(
-    a: tuple[float, float], b: tuple[float, float], before: float, after: float
+    pairs: list[tuple[float, float]], shares: list[float]
 ) -> None:
-    assume(before < after and a[0] >= b[0])
-    cosines, keyword = np.array([a, b]).T
+    before, after = sorted(shares)
+    cosines, keyword = np.array(sorted(pairs, reverse=True)).T
 
     def lead(weight: float) -> float:
         first, second = weighted_scores(cosines, keyword, Weights(weight, 1 - weight))
