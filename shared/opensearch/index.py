@@ -3,6 +3,7 @@
 import json
 import random
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from http import HTTPStatus
 
@@ -14,6 +15,7 @@ from shared.opensearch import bulk
 from shared.opensearch.bulk import Outcome, Result, Write
 from shared.opensearch.client import SERVERLESS, EngineRefused, SearchEngine
 from shared.opensearch.mapping import alias_name, index_body, index_name
+from shared.opensearch.refresh import SharedRefresh
 
 _PAUSES = (0.0, 0.2, 0.4, 0.8, 1.6)
 """Seconds before each try of a bulk that the engine was too busy for, give or take a half."""
@@ -32,6 +34,7 @@ class OpenSearchChunkIndex:
         self._prefix = prefix
         self._shards = shards
         self._replicas = replicas
+        self._refreshes: defaultdict[str, SharedRefresh] = defaultdict(SharedRefresh)
 
     def ensure(self, space: EmbeddingSpace) -> None:
         """Makes the index of a space and its alias by our own mapping, if they are missing.
@@ -63,8 +66,12 @@ class OpenSearchChunkIndex:
 
     def refresh(self, space: EmbeddingSpace) -> None:
         """Makes what was written visible to searches; where there is no index there is nothing."""
+        alias = alias_name(self._prefix, space)
+        self._refreshes[alias].run(lambda: self._refresh(alias))
+
+    def _refresh(self, alias: str) -> None:
         try:
-            self._engine.request("POST", f"/{alias_name(self._prefix, space)}/_refresh")
+            self._engine.request("POST", f"/{alias}/_refresh")
         except EngineRefused as refused:
             if not refused.is_missing_index:
                 raise
