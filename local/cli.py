@@ -8,16 +8,18 @@ import signal
 import sys
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from local.datasets import Embedding
 from local.terminal import tell
 from shared.errors import WinnowError
+from shared.metadata.tokens import WhereRefused
+from shared.metadata.where import parse_where
 from shared.model import SearchMethod
 
-FAILED, STOPPED = 1, 130
+FAILED, WRONG_USAGE, STOPPED = 1, 2, 130
 
 app = typer.Typer(
     name="winnow",
@@ -83,6 +85,10 @@ def ingest(
 def search(  # noqa: PLR0917, options are given by name
     query: Annotated[str, typer.Argument(help="What is asked.")],
     dataset: DatasetOption,
+    where: Annotated[
+        str | None,
+        typer.Option(help="Only documents like this: lang is en and (pages > 5 or tags in [a, b])"),
+    ] = None,
     method: Annotated[SearchMethod | None, typer.Option(help="Which channels are asked.")] = None,
     top_k: Annotated[int | None, typer.Option(help="The most records.", min=1)] = None,
     threshold: Annotated[float | None, typer.Option(help="The least score.")] = None,
@@ -95,6 +101,7 @@ def search(  # noqa: PLR0917, options are given by name
 
     given = {
         "query": query,
+        "metadata_filtering": None if where is None else _read_where(where),
         "search_method": method,
         "top_k": top_k,
         "score_threshold": threshold,
@@ -154,6 +161,14 @@ def _read_embedding(text: str | None, dimension: int | None) -> Embedding | None
     if not (provider and colon and model):
         raise typer.BadParameter(f"{text!r} is not provider:model, as in local:bge-small-en-v1.5")
     return Embedding(provider, model, dimension)
+
+
+def _read_where(text: str) -> dict[str, Any]:
+    try:
+        return {"mode": "manual", **parse_where(text)}
+    except WhereRefused as refusal:
+        tell(f"--where can't be read. {refusal}")
+        raise typer.Exit(WRONG_USAGE) from refusal
 
 
 def main() -> None:

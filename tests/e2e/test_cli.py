@@ -136,6 +136,15 @@ def test_only_what_changed_is_written_again(shell: Shell, corpus: Path) -> None:
 
 
 @pytest.mark.usefixtures("ingested")
+def test_a_search_keeps_to_a_filter_written_as_text(shell: Shell) -> None:
+    search = ["search", "plan", "--dataset", "books", "--json", "--where"]
+    found = shell.json(*search, "lang is en and (pages > 5 or pages in [3, 4])")
+    assert {record["title"] for record in found["records"]} == {"refund.md"}
+    assert found["applied_filter"]["matched_documents"] == 1
+    assert shell.json(*search, "not (lang is not en) and pages > 3")["records"] == []
+
+
+@pytest.mark.usefixtures("ingested")
 def test_p08_only_json_on_standard_output(shell: Shell) -> None:
     out, _ = shell.run("search", "plan", "--dataset", "books", "--json", "--top-k", 2)
     assert len(json.loads(out)["records"]) == 2
@@ -197,6 +206,12 @@ def test_a_search_is_told_what_is_wrong_with_it(shell: Shell, serving: str) -> N
     assert re.search(r"There is no dataset 'nowhere'; there are .*books", err)
     _, err = shell.run("search", " ", "--dataset", "books", code=1)
     assert "/query" in err
+    asked = ("search", "plan", "--dataset", "books", "--where")
+    _, err = shell.run(*asked, "lang is en and size > big", code=2)
+    assert 'Column 23: field "size": > needs a finite number' in err
+    assert err.endswith("\n  lang is en and size > big\n" + " " * 24 + "^\n")
+    _, err = shell.run(*asked, "", code=2)
+    assert "--where can't be read" in err
     _, err = shell.run("search", "plan", code=2)
     assert "--dataset" in err
     _, err = shell.run("ingest", "x", "--dataset", "d", "--embedding", "bge", code=2)

@@ -11,11 +11,13 @@ import shared
 from shared import errors
 from shared.errors import InvalidRequest, Problem, Unavailable, WinnowError
 from shared.http.problems import STATUS, describe, respond
+from shared.metadata.tokens import WhereRefused
 
 STAYS_INSIDE = {
     errors.ContentMissing: "ingest alone reads content, and puts this on the document",
     errors.DocumentRefused: "ingest puts it on the document",
     errors.ChangeMalformed: "only messages are changes",
+    WhereRefused: "only the command line reads filters as text",
     errors.ConfigurationError: "a fault of ours: 500 without details",
 }
 
