@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from shared.errors import EmbedderFailed
+from shared.errors import EmbedderFailed, Unavailable
 from shared.model import Vector
 from shared.models.vectors import VectorRefused, as_vector, unit
 
@@ -20,7 +20,9 @@ _REASONS = {
 _SERVER_ERROR = 500
 
 
-def explain_status(model: str, status: int, message: str) -> EmbedderFailed:
+def explain_status(
+    model: str, status: int, message: str, failure: type[Unavailable] = EmbedderFailed
+) -> Unavailable:
     """Returns the error of an answer that is no success.
 
     The server's own message is quoted only where it is about the request: where it is about
@@ -31,21 +33,32 @@ def explain_status(model: str, status: int, message: str) -> EmbedderFailed:
         reason = "it is out of order for now"
     if reason is None:
         reason = f"it refuses the request: {message[:_EXCERPT]}" if message else "it is no answer"
-    return EmbedderFailed(f"the server of {model} answered {status}: {reason}")
+    return failure(f"the server of {model} answered {status}: {reason}")
 
 
-def parse_object(model: str, data: bytes) -> dict[str, Any]:
+def read_message(data: bytes) -> str:
+    """Returns the server's own words, from {"error": {"message": ...}}; "" where there are none."""
+    try:
+        message = json.loads(data)["error"]["message"]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return ""
+    return message if isinstance(message, str) else ""
+
+
+def parse_object(
+    model: str, data: bytes, failure: type[Unavailable] = EmbedderFailed
+) -> dict[str, Any]:
     """Returns the JSON object of an answer.
 
     Raises:
-        EmbedderFailed: it is something else.
+        Unavailable: as `failure`: it is something else.
     """
     try:
         answer = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise EmbedderFailed(f"the server of {model} answered what is no JSON") from error
+        raise failure(f"the server of {model} answered what is no JSON") from error
     if not isinstance(answer, dict):
-        raise EmbedderFailed(f"the server of {model} answered JSON that is not an object")
+        raise failure(f"the server of {model} answered JSON that is not an object")
     return answer
 
 

@@ -1,10 +1,10 @@
-"""Embeddings by Amazon Bedrock: Titan Text Embeddings V2 and Cohere Embed v3 Multilingual."""
+"""Amazon Bedrock: its runtime, and embeddings by Titan Text V2 and Cohere v3 Multilingual."""
 
 import io
 import json
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import batched
 from typing import Any
@@ -35,7 +35,7 @@ class _InputTooLong(Exception):
 
 
 class BedrockRuntime:
-    """InvokeModel through one boto3 client, each call inside a time limit of its own.
+    """InvokeModel and Converse through one boto3 client, each call inside a time limit of its own.
 
     botocore fixes a client's timeouts when it makes the client, but a query has only what is left
     of its request's time. So botocore signs and parses, and `Transport` sends.
@@ -59,7 +59,7 @@ class BedrockRuntime:
             )
         except NoRegionError as error:
             raise ConfigurationError("AWS_DEFAULT_REGION is not set") from error
-        self._client.meta.events.register("before-send.bedrock-runtime.InvokeModel", self._send)
+        self._client.meta.events.register("before-send.bedrock-runtime", self._send)
 
     def invoke(
         self, model: str, body: dict[str, Any], timeout: float, attempts: int
@@ -67,24 +67,53 @@ class BedrockRuntime:
         """Returns the model's answer to a body.
 
         Raises:
-            EmbedderFailed: the model does not answer, or refuses.
+            Unavailable: as the transport's failure: the model does not answer, or refuses.
             _InputTooLong: the text has too many tokens.
         """
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
-
         self._call.limits = {"timeout": timeout, "attempts": attempts}
+        answer = self._ask(
+            model,
+            self._client.invoke_model,
+            modelId=model,
+            body=json.dumps(body),
+            contentType="application/json",
+            accept="application/json",
+        )
+        return parse_object(model, answer["body"].read(), self._transport.failure)
+
+    def converse(self, model: str, request: dict[str, Any], timeout: float) -> dict[str, Any]:
+        """Returns what a chat model answers; a busy one is not asked again.
+
+        Raises:
+            Unavailable: as the transport's failure: the model does not answer, or refuses.
+        """
+        self._call.limits = {"timeout": timeout, "attempts": 1}
         try:
-            answer = self._client.invoke_model(
-                modelId=model,
-                body=json.dumps(body),
-                contentType="application/json",
-                accept="application/json",
-            )
-            return parse_object(model, answer["body"].read())
+            return self._ask(model, self._client.converse, modelId=model, **request)
+        except _InputTooLong as error:
+            raise self._transport.failure(f"the text is too long for {model}") from error
+
+    def _ask(self, model: str, operation: Callable[..., Any], **parameters: Any) -> dict[str, Any]:
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+        from botocore.parsers import ResponseParserError  # noqa: PLC0415
+
+        try:
+            return dict(operation(**parameters))
         except ClientError as error:
-            raise _explain(model, error.response) from error
+            raise self._explain(model, error.response) from error
         except BotoCoreError as error:
-            raise EmbedderFailed(f"Bedrock can't be called: {type(error).__name__}") from error
+            reason = type(error).__name__
+            raise self._transport.failure(f"Bedrock can't be called: {reason}") from error
+        except (ResponseParserError, AttributeError, LookupError, TypeError, ValueError) as error:
+            # botocore's parser does not expect an answer of another shape
+            raise self._transport.failure(f"{model} gave an answer of another shape") from error
+
+    def _explain(self, model: str, response: dict[str, Any]) -> Exception:
+        status = response["ResponseMetadata"]["HTTPStatusCode"]
+        message = response["Error"].get("Message") or ""
+        if "too many input tokens" in message.lower():
+            return _InputTooLong()
+        return explain_status(model, status, message, self._transport.failure)
 
     def _send(self, request: Any, **_: object) -> Any:
         from botocore.awsrequest import AWSResponse  # noqa: PLC0415
@@ -94,14 +123,6 @@ class BedrockRuntime:
         )
         raw = HTTPResponse(io.BytesIO(answer.data), preload_content=False)
         return AWSResponse(request.url, answer.status, answer.headers, raw)
-
-
-def _explain(model: str, response: dict[str, Any]) -> Exception:
-    status = response["ResponseMetadata"]["HTTPStatusCode"]
-    message = response["Error"].get("Message") or ""
-    if "too many input tokens" in message.lower():
-        return _InputTooLong()
-    return explain_status(model, status, message)
 
 
 class TitanEmbedder:

@@ -7,7 +7,13 @@ from itertools import batched
 from pydantic import SecretStr
 
 from shared.model import EmbeddingSpace, Vector
-from shared.models.answers import explain_status, order_rows, parse_object, read_vectors
+from shared.models.answers import (
+    explain_status,
+    order_rows,
+    parse_object,
+    read_message,
+    read_vectors,
+)
 from shared.models.transport import Transport
 
 PASSAGE_ATTEMPTS = 4
@@ -65,10 +71,10 @@ class OpenAICompatibleEmbedder:
     def _embed(self, texts: Sequence[str], timeout: float, attempts: int) -> list[Vector]:
         model = self._space.model
         answer = self._transport.post(
-            self._url, self._write_body(texts), self._headers(), timeout, attempts
+            self._url, self._write_body(texts), write_headers(self._api_key), timeout, attempts
         )
         if answer.status != _OK:
-            raise explain_status(model, answer.status, _read_message(answer.data))
+            raise explain_status(model, answer.status, read_message(answer.data))
         rows = order_rows(model, parse_object(model, answer.data).get("data"), len(texts))
         return read_vectors(model, rows, len(texts), self._space.dimension)
 
@@ -82,17 +88,10 @@ class OpenAICompatibleEmbedder:
             body["dimensions"] = self._space.dimension
         return json.dumps(body).encode()
 
-    def _headers(self) -> dict[str, str]:
-        headers = {"Content-Type": "application/json"}
-        if self._api_key is not None:
-            headers["Authorization"] = f"Bearer {self._api_key.get_secret_value()}"
-        return headers
 
-
-def _read_message(data: bytes) -> str:
-    """Returns the server's own words, from {"error": {"message": ...}}; "" where there are none."""
-    try:
-        message = json.loads(data)["error"]["message"]
-    except (ValueError, RecursionError, KeyError, TypeError):
-        return ""
-    return message if isinstance(message, str) else ""
+def write_headers(api_key: SecretStr | None) -> dict[str, str]:
+    """Returns the headers of a call with JSON."""
+    headers = {"Content-Type": "application/json"}
+    if api_key is not None:
+        headers["Authorization"] = f"Bearer {api_key.get_secret_value()}"
+    return headers

@@ -9,7 +9,7 @@ from urllib3.exceptions import HTTPError, NewConnectionError, ProtocolError
 from urllib3.exceptions import TimeoutError as TimedOut
 from urllib3.util import parse_url
 
-from shared.errors import EmbedderFailed
+from shared.errors import EmbedderFailed, Unavailable
 
 BUSY = (429, 503)
 FIRST_PAUSE_SECONDS = 0.5
@@ -22,9 +22,16 @@ class Transport:
     Args:
         connections: the most that are open to one server; one caller more waits, in its time limit.
         pause: sleeps between tries.
+        failure: the error that is raised, the port's own.
     """
 
-    def __init__(self, connections: int, pause: Callable[[float], object] = time.sleep) -> None:
+    def __init__(
+        self,
+        connections: int,
+        pause: Callable[[float], object] = time.sleep,
+        failure: type[Unavailable] = EmbedderFailed,
+    ) -> None:
+        self.failure = failure
         self._pool = PoolManager(maxsize=connections)
         self._places = threading.BoundedSemaphore(connections)
         self._pause = pause
@@ -43,7 +50,7 @@ class Transport:
         that it is busy (429, 503).
 
         Raises:
-            EmbedderFailed: the server can't be reached, or does not answer in time.
+            Unavailable: as `failure`: the server can't be reached, or does not answer in time.
         """
         answer = self._try(url, body, headers, timeout)
         for attempt in range(1, attempts):
@@ -59,11 +66,11 @@ class Transport:
         deadline = time.monotonic() + timeout
         server = parse_url(url).netloc
         if not self._places.acquire(timeout=max(timeout, 0)):
-            raise EmbedderFailed(f"all connections to {server} were in use for {timeout:.3g} s")
+            raise self.failure(f"all connections to {server} were in use for {timeout:.3g} s")
         try:
             return self._send_alive(url, body, headers, deadline)
         except HTTPError as error:
-            raise _explain(error, server, timeout) from error
+            raise self.failure(_explain(error, server, timeout)) from error
         finally:
             self._places.release()
 
@@ -73,7 +80,7 @@ class Transport:
         try:
             return self._send(url, body, headers, deadline)
         except ProtocolError:
-            # A kept connection may have died while the process was frozen. Embedding twice is safe.
+            # A kept connection may have died while the process was frozen. Asking twice is safe.
             return self._send(url, body, headers, deadline)
 
     def _send(
@@ -81,7 +88,7 @@ class Transport:
     ) -> BaseHTTPResponse:
         left = deadline - time.monotonic()
         if left <= 0:
-            raise EmbedderFailed("no time was left to embed the text")
+            raise self.failure("no time was left to ask the model")
         return self._pool.request(
             "POST",
             url,
@@ -93,11 +100,11 @@ class Transport:
         )
 
 
-def _explain(error: HTTPError, server: str | None, timeout: float) -> EmbedderFailed:
+def _explain(error: HTTPError, server: str | None, timeout: float) -> str:
     # urllib3 counts a refused connection among the timeouts
     if isinstance(error, TimedOut) and not isinstance(error, NewConnectionError):
-        return EmbedderFailed(f"{server} did not answer within {timeout:.3g} s")
-    return EmbedderFailed(f"{server} can't be reached")
+        return f"{server} did not answer within {timeout:.3g} s"
+    return f"{server} can't be reached"
 
 
 def choose_pause(attempt: int, retry_after: str | None) -> float:

@@ -1,0 +1,94 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.metadata.chat_answer import MOST_CHARACTERS, AnswerUnreadable, read_answer
+
+TRIPLE = {
+    "metadata_field_name": "lang",
+    "metadata_field_value": "en",
+    "comparison_operator": "is",
+}
+OTHER = TRIPLE | {"metadata_field_value": "zh"}
+PLAIN = json.dumps({"metadata_map": [TRIPLE]})
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        PLAIN,
+        f"  \n{PLAIN}\n",
+        f"```json\n{PLAIN}\n```",
+        f"```\n{PLAIN}\n```\nHope that helps [1]!",
+        f"Here are the conditions {{as asked}}:\n\n```json\n{PLAIN}\n```",
+        f"好的，条件如下：{PLAIN}",
+        f"<think>Maybe {{'a': 1}} or {json.dumps({'metadata_map': [OTHER]})}?</think>\n{PLAIN}",
+        f"{PLAIN}\n\nAgain:\n{PLAIN}",
+        json.dumps({"conditions": [TRIPLE]}),
+        json.dumps({"metadata_map": TRIPLE}),
+        json.dumps([TRIPLE]),
+        json.dumps([{"metadata_map": [TRIPLE]}]),
+        json.dumps(TRIPLE),
+        json.dumps({"metadata_map": [TRIPLE]}, indent=2),
+        '{"metadata_map": [' + json.dumps(TRIPLE)[:-1] + ",},],}",
+    ],
+)
+def test_c04_an_answer_is_read_out_of_what_stands_around_it(answer: str) -> None:
+    assert read_answer(answer) == [TRIPLE]
+
+
+@pytest.mark.parametrize("answer", ['{"metadata_map": []}', "```json\n[]\n```"])
+def test_no_conditions_are_an_answer_too(answer: str) -> None:
+    assert read_answer(answer) == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "There is nothing to filter by.",
+        "{}",
+        '{"filters": []}',
+        '{"result": ' + PLAIN + "}",
+        '{"metadata_map": null}',
+        '{"metadata_map": "lang is en"}',
+        "[1, 2, 3]",
+        "{'metadata_map': [{'metadata_field_name': 'lang'}]}",
+        '{"metadata_map": [{"metadata_field_name": "n", "metadata_field_value": NaN}]}',
+        '{"metadata_map": [{"metadata_field_name": "n", "metadata_field_value": 1e999}]}',
+        '{"metadata_map": [{"metadata_field_name": "n", "metadata_field_value": "\\ud800"}]}',
+        '{"metadata_map": [{"metadata_field_name": "a\\u0000"}]}',
+        '{"metadata_map": ' + "[" * 5_000,
+        '{"metadata_map": ' + "[" * 5_000 + "]" * 5_000 + "}",
+        "[" * 40_000,
+        "{" * 40_000,
+        PLAIN + " " * MOST_CHARACTERS,
+        f"{PLAIN} or rather {json.dumps([OTHER])}",
+        f"{PLAIN} or rather {PLAIN[:-5]}",
+    ],
+    ids=lambda answer: answer[:60],
+)
+def test_an_answer_that_is_no_answer_is_unreadable(answer: str) -> None:
+    with pytest.raises(AnswerUnreadable, match="the answer"):
+        read_answer(answer)
+
+
+@given(cut=st.integers(1, 200), wrap=st.sampled_from(["{}", "[{}]", '{{"conditions": {}}}']))
+def test_c04_an_answer_that_breaks_off_is_never_used_in_part(cut: int, wrap: str) -> None:
+    whole = wrap.format(json.dumps({"metadata_map": [TRIPLE, OTHER, TRIPLE]}))
+    if wrap == '{{"conditions": {}}}':
+        whole = wrap.format(json.dumps([TRIPLE, OTHER, TRIPLE]))
+    with pytest.raises(AnswerUnreadable):
+        read_answer(whole[:-cut])
+
+
+@given(st.text(alphabet='{}[]",:\\ ax1\n'))
+def test_whatever_the_model_says_is_read_or_unreadable(text: str) -> None:
+    try:
+        found: Any = read_answer(text)
+    except AnswerUnreadable:
+        return
+    assert isinstance(found, list)
