@@ -45,6 +45,10 @@ class Unauthorized(WinnowError):
     """No valid key was sent: Authorization: Bearer KEY is needed."""
 
 
+class KeyUnknown(Unauthorized):
+    """This key is not known."""
+
+
 class Forbidden(WinnowError):
     """This key does not allow that."""
 

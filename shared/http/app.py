@@ -3,6 +3,7 @@
 from fastapi import APIRouter, FastAPI
 
 from shared.http import problems
+from shared.http.dialects import list_dialects
 from shared.http.edge import Edge
 
 
@@ -18,6 +19,7 @@ def make_app(*routers: APIRouter, most_bytes: int) -> FastAPI:
     )
     for router in routers:
         app.include_router(router)
+    app.state.dialects = list_dialects(routers)
     problems.install(app)
     app.add_middleware(Edge, most_bytes=most_bytes)
     return app

@@ -8,6 +8,8 @@ from shared.errors import InvalidRequest
 
 MOST_TOP_K = 100
 
+QueryText = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
+
 
 class Body(BaseModel):
     """A body whose unknown fields are refused and whose values are never converted."""

@@ -35,7 +35,7 @@ class Edge:
             body = await self._read(receive)
             _check_body(body)
         except (InvalidRequest, TooLarge) as error:
-            await respond(error)(scope, receive, send)
+            await respond(error, scope)(scope, receive, send)
             return
         sent = False
 

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from fastapi import Request
 
-from shared.errors import Unauthorized
+from shared.errors import KeyUnknown, Unauthorized
 from shared.settings import DEFAULT_TENANT
 
 
@@ -33,7 +33,7 @@ def guard(bootstrap_key: str | None) -> Callable[[Request], Awaitable[Caller]]:
             raise Unauthorized
         sent = sha256(key.strip().encode()).digest()
         if expected is None or not hmac.compare_digest(sent, expected):
-            raise Unauthorized("this key is not known")
+            raise KeyUnknown
         return Caller(DEFAULT_TENANT, "bootstrap")
 
     return authenticate

@@ -10,6 +10,8 @@ from starlette.exceptions import HTTPException
 
 from shared import errors
 from shared.errors import InvalidRequest, Problem, WinnowError, join_pointer
+from shared.http.dialects import find_dialect
+from shared.model import JsonObject
 from shared.telemetry import logger
 
 STATUS: Mapping[type[WinnowError], int] = {
@@ -40,7 +42,14 @@ _TITLES = {
     500: "Internal error",
     503: "Not available now",
 }
-_RETRY_AFTER_SECONDS = "1"
+_HEADERS: Mapping[int, Mapping[str, str]] = {
+    401: {"WWW-Authenticate": "Bearer"},
+    503: {"Retry-After": "1"},
+}
+_NOTHING_THERE = (
+    "There is nothing at this path. Queries go to POST /v1/retrieve; those of Dify's External "
+    "Knowledge API to POST /retrieval, for which its endpoint is this address without a path."
+)
 
 
 def describe(error: Exception) -> dict[str, Any]:
@@ -60,15 +69,9 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _answer)
 
 
-def respond(error: Exception) -> JSONResponse:
-    """Returns the answer that an error becomes."""
-    document = describe(error)
-    headers = {}
-    if document["status"] == 503:  # noqa: PLR2004
-        headers["Retry-After"] = _RETRY_AFTER_SECONDS
-    if document["status"] == 401:  # noqa: PLR2004
-        headers["WWW-Authenticate"] = "Bearer"
-    return _response(document, headers)
+def respond(error: Exception, scope: Mapping[str, Any] | None = None) -> JSONResponse:
+    """Returns the answer that an error becomes, in the dialect of the request's path."""
+    return _tell(error, describe(error), scope or {})
 
 
 def problems_of(found: Sequence[Any], base: str = "") -> InvalidRequest:
@@ -80,16 +83,16 @@ def _words(found: Mapping[str, Any]) -> str:
     return "unknown field" if found["type"] == "extra_forbidden" else str(found["msg"])
 
 
-async def _answer(_request: Request, error: Exception) -> JSONResponse:
-    answer = respond(error)
+async def _answer(request: Request, error: Exception) -> JSONResponse:
+    answer = respond(error, request.scope)
     if answer.status_code >= 500:  # noqa: PLR2004
         logger.error("request failed", exc_info=error)
     return answer
 
 
-async def _refuse(_request: Request, error: Exception) -> JSONResponse:
+async def _refuse(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101
-    return respond(InvalidRequest(*(_locate(each) for each in error.errors())))
+    return respond(InvalidRequest(*(_locate(each) for each in error.errors())), request.scope)
 
 
 def _locate(found: Mapping[str, Any]) -> Problem:
@@ -104,9 +107,11 @@ def _locate(found: Mapping[str, Any]) -> Problem:
     )
 
 
-async def _pass_on(_request: Request, error: Exception) -> JSONResponse:
+async def _pass_on(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101
-    return _response(_document(error.status_code, str(error.detail), ()), error.headers)
+    detail = _NOTHING_THERE if error.status_code == 404 else str(error.detail)  # noqa: PLR2004
+    document = _document(error.status_code, detail, ())
+    return _tell(error, document, request.scope, error.headers)
 
 
 def _document(status: int, detail: str, problems: Sequence[Problem]) -> dict[str, Any]:
@@ -122,10 +127,17 @@ def _document(status: int, detail: str, problems: Sequence[Problem]) -> dict[str
     return document
 
 
-def _response(document: dict[str, Any], headers: Mapping[str, str] | None) -> JSONResponse:
-    return JSONResponse(
-        document,
-        status_code=document["status"],
-        headers=dict(headers or {}),
-        media_type="application/problem+json",
-    )
+def _tell(
+    error: Exception,
+    document: JsonObject,
+    scope: Mapping[str, Any],
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
+    dialect = find_dialect(scope)
+    if dialect is None:
+        status, body, media_type = document["status"], document, "application/problem+json"
+    else:
+        status, body = dialect.translate(error, document)
+        media_type = "application/json"
+    given = {**_HEADERS.get(status, {}), **(headers or {})}
+    return JSONResponse(body, status_code=status, headers=given, media_type=media_type)

@@ -146,6 +146,11 @@ def test_the_routes_are_those_of_the_contract(resources: Resources) -> None:
     assert routes == {
         ("post", "/v1/retrieve"),
         ("get", "/health"),
+        (every, "/retrieval"),
+        (every, "/"),
+        (every, "/retrieval/{proxy+}"),
+        (every, "/v1/retrieval"),
+        (every, "/api/retrieval"),
         (every, "/v1/datasets"),
         (every, "/v1/datasets/{proxy+}"),
         (every, "/v1/documents"),

@@ -13,6 +13,7 @@ from typer.main import get_command
 
 from functions.manage import bodies, datasets, documents
 from functions.retrieve.app import make_router
+from functions.retrieve.contracts.dify import DifyRetrieveBody
 from functions.retrieve.contracts.native import RetrieveBody
 from local.cli import app
 from shared.errors import DocumentRefused
@@ -28,6 +29,7 @@ SOURCE = ("functions", "shared", "local", "bench", "tests/conftest.py", "templat
 
 BODIES: dict[str, type[BaseModel]] = {
     "POST /v1/retrieve": RetrieveBody,
+    "POST /retrieval": DifyRetrieveBody,
     "POST /v1/datasets": bodies.DatasetBody,
     "PATCH /v1/datasets/{dataset_id}": bodies.DatasetPatch,
     "POST /v1/datasets/{dataset_id}/documents": bodies.DocumentBody,

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 from starlette.requests import Request
 
-from shared.errors import Unauthorized
+from shared.errors import KeyUnknown, Unauthorized
 from shared.http.keys import Caller, guard
 from shared.settings import DEFAULT_TENANT
 
@@ -34,6 +34,8 @@ def test_nobody_else_does(sent: str | None) -> None:
     with pytest.raises(Unauthorized) as refused:
         call(KEY, sent)
     assert KEY not in str(refused.value)
+    is_bearer = sent is not None and sent.startswith("Bearer ") and sent != "Bearer "
+    assert isinstance(refused.value, KeyUnknown) == is_bearer
 
 
 @pytest.mark.parametrize("nothing", [None, ""])
