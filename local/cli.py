@@ -139,6 +139,22 @@ def evaluate(
         raise typer.Exit(FAILED)
 
 
+@app.command("eval-filter")
+def evaluate_filter(
+    questions: Annotated[
+        Path | None,
+        typer.Argument(help="JSON lines of questions; ours when not given.", metavar="FILE"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Measure how well the chat model of the settings finds filters in questions."""
+    from local.commands.evaluate_filter import evaluate_filter  # noqa: PLC0415
+    from local.evaluation.questions import QUESTIONS  # noqa: PLC0415
+
+    if not evaluate_filter(questions or QUESTIONS, as_json=as_json):
+        raise typer.Exit(FAILED)
+
+
 @app.command()
 def demo(
     home: Annotated[
