@@ -8,8 +8,11 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
+from functions.retrieve.contracts import dify
+from functions.retrieve.query import Record, Result
 from shared.errors import IndexUnavailable
 from shared.postgres.engine import connect
+from shared.postgres.retrieval import Passage
 from tests.fakes.chunks import InMemoryChunks
 from tests.integration.app import KEY, App, Json, build, near
 from tests.integration.functions.retrieve.test_metadata_filter import EVERYTHING, M
@@ -420,3 +423,15 @@ def test_difys_errors_are_logged_without_the_query(
 def test_the_native_api_keeps_its_problems(app: App) -> None:
     answer = app.client.post("/v1/retrieve", json={})
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_an_answer_stays_below_what_lambda_can_answer() -> None:
+    explanation: Any = None
+
+    def make(content: str) -> Record:
+        passage = Passage("c", "d", "s", content, "t", {}, 1, None, None)
+        return Record(passage, 0.5, explanation)
+
+    large = dify.to_answer(Result(records=[make("退" * 1_000_000)] * 2))
+    assert len(large) < 5_000_000
+    assert len(json.loads(large)["records"]) == 1
