@@ -7,7 +7,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from fastapi import FastAPI
 
 from functions.ingest import handler as ingest
-from functions.manage import datasets, documents
+from functions.manage import datasets, documents, fields
 from functions.manage.parts import Parts
 from functions.migrate.run import upgrade
 from functions.retrieve import handler as retrieve
@@ -48,6 +48,7 @@ def assemble(settings: Settings, *, is_alone: bool) -> tuple[FastAPI, IngestLoop
     app = make_app(
         datasets.make_router(manage, caller),
         documents.make_router(manage, caller),
+        fields.make_router(manage, caller),
         make_router(retrieve.build_parts(settings), caller),
         most_bytes=settings.request_max_bytes,
     )

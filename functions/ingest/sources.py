@@ -15,8 +15,9 @@ from sqlalchemy import Engine
 
 from functions.ingest.events import ObjectChange
 from functions.ingest.sidecar import SIDECAR, SIDECAR_MAX_BYTES, parse_sidecar
-from shared.errors import ChangeMalformed, DocumentRefused
-from shared.model import Change, Dataset, IndexingStatus
+from shared.errors import ChangeMalformed, DocumentRefused, InvalidRequest
+from shared.metadata.fields import check_types
+from shared.model import Change, Dataset, IndexingStatus, JsonObject
 from shared.ports import ContentStore, ObjectReader
 from shared.postgres import outbox
 from shared.postgres.datasets import find_dataset
@@ -28,6 +29,7 @@ from shared.postgres.documents import (
     save_document,
 )
 from shared.postgres.engine import read, transaction
+from shared.postgres.fields import list_declared
 from shared.postgres.intake import accept_document, name_content, name_document
 
 _KEY = re.compile(r"datasets/(?P<dataset>[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/.*[^/]", re.S)
@@ -79,8 +81,11 @@ def take_object(
         raise _refuse(engine, write, "too_large", f"{size} bytes; the limit is {most}")
     try:
         metadata = _read_sidecar(objects, event.bucket, key + SIDECAR)
+        _check_types(engine, dataset, metadata)
     except ValueError as error:
         raise _refuse(engine, write, "sidecar", f"{write.name}{SIDECAR}: {error}") from error
+    except InvalidRequest as error:
+        raise _refuse(engine, write, "metadata", f"{write.name}{SIDECAR}: {error}") from error
     document, change = accept_document(engine, content, replace(write, metadata=metadata), data)
     refused = change is None and document.indexing_status is IndexingStatus.ERROR
     if refused and document.sequencer == sequencer:
@@ -119,6 +124,12 @@ def _refuse(engine: Engine, write: DocumentWrite, code: str, reason: str) -> Doc
         if saved.change is not None:
             outbox.finish(connection, saved.change)
     return DocumentRefused(code, reason)
+
+
+def _check_types(engine: Engine, dataset: Dataset, metadata: JsonObject) -> None:
+    with read(engine) as connection:
+        declared = list_declared(connection, dataset.id)
+    check_types(metadata, declared, "/metadataAttributes")
 
 
 def _read_sidecar(objects: ObjectReader, bucket: str, key: str) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Datasets and documents over HTTP."""
+"""Datasets, documents and metadata fields over HTTP."""

@@ -79,3 +79,20 @@ class DocumentPatch(Body):
     metadata: dict[str, Any] | None = None
     enabled: bool | None = None
     archived: bool | None = None
+
+
+FieldTypeName = Literal["string", "number", "time", "boolean", "list"]
+
+
+class FieldBody(Body):
+    """POST …/metadata-fields."""
+
+    name: str
+    type: FieldTypeName
+
+
+class FieldPatch(Body):
+    """PATCH …/metadata-fields/{name}; what is left out stays."""
+
+    name: str | None = None
+    type: FieldTypeName | None = None

@@ -1,6 +1,7 @@
 """What a document's body must satisfy beyond its types, before anything is written."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -8,6 +9,7 @@ from pydantic import ValidationError
 from functions.manage.bodies import ChunkBody, DocumentBody
 from shared.errors import InvalidRequest, Problem, TooLarge
 from shared.http.problems import problems_of
+from shared.metadata.fields import FieldType, check_types
 from shared.metadata.filter_values import validate_metadata
 from shared.model import CHUNKS_MEDIA_TYPE, Dataset
 from shared.models.vectors import VectorRefused, as_vector
@@ -22,7 +24,11 @@ def parse_document(sent: dict[str, Any], pointer: str) -> DocumentBody:
 
 
 def check_document(
-    body: DocumentBody, dataset: Dataset, most_bytes: int, pointer: str = ""
+    body: DocumentBody,
+    dataset: Dataset,
+    declared: Mapping[str, FieldType],
+    most_bytes: int,
+    pointer: str = "",
 ) -> None:
     """Raises `InvalidRequest` naming every wrong place, or `TooLarge`."""
     if (body.text is None) == (body.chunks is None):
@@ -32,6 +38,7 @@ def check_document(
     if body.chunks is not None:
         _check_chunks(body.chunks, dataset, pointer)
     validate_metadata(body.metadata, f"{pointer}/metadata")
+    check_types(body.metadata, declared, f"{pointer}/metadata")
 
 
 def encode_document(body: DocumentBody) -> tuple[bytes, str]:

@@ -5,6 +5,7 @@ find it, or do not any more.
 """
 
 import time
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Annotated, Any
 from uuid import uuid4
@@ -21,6 +22,7 @@ from functions.manage.wait import is_settled, wait_for
 from shared.errors import InvalidRequest, Unavailable, WinnowError
 from shared.http.keys import Caller
 from shared.http.problems import describe
+from shared.metadata.fields import FieldType, check_types
 from shared.metadata.filter_values import validate_metadata
 from shared.model import Change, Dataset, Document, IndexingStatus
 from shared.postgres import documents
@@ -28,6 +30,7 @@ from shared.postgres.chunks import list_live
 from shared.postgres.datasets import get_dataset
 from shared.postgres.documents import DocumentWrite
 from shared.postgres.engine import read, transaction
+from shared.postgres.fields import list_declared
 from shared.postgres.intake import accept_document, name_content, name_document
 
 MOST_POSITION = 2**31 - 1
@@ -50,7 +53,8 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
         dataset_id: str, body: DocumentBody, response: Response, caller: who, wait: bool = False
     ) -> dict[str, Any]:
         dataset = _get_dataset(parts, caller, dataset_id)
-        document, change = _take(parts, dataset, caller, body)
+        declared = _list_declared(parts, dataset)
+        document, change = _take(parts, dataset, declared, caller, body)
         _send(parts, [change])
         return _answer_one(parts, document, wait, response)
 
@@ -100,6 +104,10 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
         response.status_code = _SETTLED if wait else 200
         values = _changes(body)
         with transaction(parts.engine) as connection:
+            document = documents.get_document(connection, caller.tenant_id, document_id)
+            if "doc_metadata" in values:
+                declared = list_declared(connection, document.dataset_id)
+                check_types(values["doc_metadata"], declared, "/metadata")
             document = documents.change_document(connection, caller.tenant_id, document_id, values)
         return show_document(document)
 
@@ -142,10 +150,20 @@ def _get_dataset(parts: Parts, caller: Caller, dataset_id: str) -> Dataset:
         return get_dataset(connection, caller.tenant_id, dataset_id)
 
 
+def _list_declared(parts: Parts, dataset: Dataset) -> Mapping[str, FieldType]:
+    with read(parts.engine) as connection:
+        return list_declared(connection, dataset.id)
+
+
 def _take(
-    parts: Parts, dataset: Dataset, caller: Caller, body: DocumentBody, pointer: str = ""
+    parts: Parts,
+    dataset: Dataset,
+    declared: Mapping[str, FieldType],
+    caller: Caller,
+    body: DocumentBody,
+    pointer: str = "",
 ) -> tuple[Document, Change | None]:
-    check_document(body, dataset, parts.max_bytes, pointer)
+    check_document(body, dataset, declared, parts.max_bytes, pointer)
     data, media_type = encode_document(body)
     named = body.external_id is not None
     id_ = name_document(dataset.id, str(body.external_id)) if named else str(uuid4())
@@ -169,13 +187,14 @@ def _take(
 def _take_all(
     parts: Parts, dataset: Dataset, caller: Caller, body: BatchBody
 ) -> tuple[list[Document | WinnowError], list[Change | None]]:
+    declared = _list_declared(parts, dataset)
     taken: list[Document | WinnowError] = []
     changes: list[Change | None] = []
     for n, sent in enumerate(body.documents):
         pointer = f"/documents/{n}"
         try:
             one = parse_document(sent, pointer)
-            document, change = _take(parts, dataset, caller, one, pointer)
+            document, change = _take(parts, dataset, declared, caller, one, pointer)
         except WinnowError as error:
             if isinstance(error, Unavailable):
                 raise

@@ -5,7 +5,7 @@ from typing import Any
 
 from mangum import Mangum
 
-from functions.manage import datasets, documents
+from functions.manage import datasets, documents, fields
 from functions.manage.parts import Parts
 from shared.clients import connect_database, find_bootstrap_key
 from shared.content.open import open_content_store
@@ -35,6 +35,7 @@ _caller = guard(find_bootstrap_key(_settings))
 _app = make_app(
     datasets.make_router(_parts, _caller),
     documents.make_router(_parts, _caller),
+    fields.make_router(_parts, _caller),
     most_bytes=_settings.request_max_bytes,
 )
 # With a lifespan, start-up and shutdown would run at every invocation.

@@ -1,10 +1,10 @@
 """Documents: what was sent, in which version, and who may see it.
 
-Every write goes through `_write`, which keeps `filter_values` and the dataset's counts in step.
+Every write of one goes through `_write`, which keeps `filter_values` and all counts in step.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
@@ -13,9 +13,10 @@ from sqlalchemy import Connection, Row, func, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.errors import NotFound, StaleVersion
-from shared.metadata.filter_values import Builtins, filter_values
+from shared.metadata.fields import move_fields
+from shared.metadata.filter_values import Builtins, FilterValues, filter_values
 from shared.model import Action, Change, Document, IndexingStatus, JsonObject
-from shared.postgres import outbox
+from shared.postgres import fields, outbox
 from shared.postgres.ids import as_id
 from shared.postgres.tables import chunks, datasets, documents, index_versions
 
@@ -223,7 +224,7 @@ def find_document(connection: Connection, tenant_id: str, document_id: str) -> D
             documents.c.id == as_id(document_id), documents.c.tenant_id == tenant_id
         )
     ).one_or_none()
-    return None if row is None else _document(row)
+    return None if row is None else read_document(row)
 
 
 def list_documents(
@@ -251,7 +252,7 @@ def list_documents(
         statement = statement.where(documents.c.indexing_status == status)
     if after is not None:
         statement = statement.where(place > after)
-    return [_document(row) for row in connection.execute(statement)]
+    return [read_document(row) for row in connection.execute(statement)]
 
 
 def set_progress(connection: Connection, document: Document, status: IndexingStatus) -> None:
@@ -293,7 +294,7 @@ def _lock(connection: Connection, tenant_id: str, document_id: str) -> Document 
         .where(documents.c.id == as_id(document_id), documents.c.tenant_id == tenant_id)
         .with_for_update()
     ).one_or_none()
-    return None if row is None else _document(row)
+    return None if row is None else read_document(row)
 
 
 def _insert(connection: Connection, write: DocumentWrite) -> Document:
@@ -326,33 +327,38 @@ def _write(
     values: Mapping[str, Any],
     updated_at: datetime | None = None,
 ) -> Document:
-    merged: dict[str, Any] = {
-        "name": current.name,
-        "uploader": current.uploader,
-        "source": current.source,
-    } | {"doc_metadata": current.metadata}
-    merged |= values
-    now = updated_at or datetime.now(UTC)
-    builtins = Builtins(
-        document_name=merged["name"],
-        uploader=merged["uploader"],
-        upload_date=current.created_at,
-        last_update_date=now,
-        source=merged["source"],
-    )
+    columns = {**values, "updated_at": updated_at or datetime.now(UTC)}
+    if "doc_metadata" in columns:
+        moves = fields.lock_moves(connection, current.dataset_id)
+        columns["doc_metadata"] = move_fields(columns["doc_metadata"], moves)
+    after = replace(current, **_name_metadata(columns))
     row = connection.execute(
         update(documents)
         .where(documents.c.id == current.id)
-        .values(
-            **values,
-            filter_values=filter_values(merged["doc_metadata"], builtins),
-            updated_at=now,
-        )
+        .values(**columns, filter_values=read_filter_values(after))
         .returning(documents)
     ).one()
-    written = _document(row)
+    written = read_document(row)
     _count(connection, current, written)
+    fields.observe(connection, after.dataset_id, [(list_observed(current), list_observed(written))])
     return written
+
+
+def read_filter_values(document: Document) -> FilterValues:
+    """Returns what filters see of a document."""
+    builtins = Builtins(
+        document_name=document.name,
+        uploader=document.uploader,
+        upload_date=document.created_at,
+        last_update_date=document.updated_at,
+        source=document.source,
+    )
+    return filter_values(document.metadata, builtins)
+
+
+def list_observed(document: Document) -> JsonObject:
+    """Returns the metadata of a document that counts for its dataset's fields."""
+    return {} if document.deleted_at is not None else document.metadata
 
 
 def _count(connection: Connection, before: Document, after: Document) -> None:
@@ -381,9 +387,14 @@ def _change(document: Document, action: Action) -> Change:
     return Change(document.tenant_id, document.dataset_id, document.id, document.version, action)
 
 
-def _document(row: Row[Any]) -> Document:
-    fields = row._asdict()
-    fields["metadata"] = fields.pop("doc_metadata") or {}
-    fields["indexing_status"] = IndexingStatus(fields["indexing_status"])
-    del fields["filter_values"]
-    return Document(**fields)
+def read_document(row: Row[Any]) -> Document:
+    """Returns the document of a whole row."""
+    values = _name_metadata(row._asdict())
+    values["metadata"] = values["metadata"] or {}
+    values["indexing_status"] = IndexingStatus(values["indexing_status"])
+    del values["filter_values"]
+    return Document(**values)
+
+
+def _name_metadata(columns: dict[str, Any]) -> dict[str, Any]:
+    return {("metadata" if name == "doc_metadata" else name): columns[name] for name in columns}

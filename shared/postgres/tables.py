@@ -22,6 +22,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
+from shared.metadata.fields import COUNTS
+
 metadata = MetaData()
 
 index_versions = Sequence("index_versions", data_type=BigInteger, metadata=metadata)
@@ -80,6 +82,8 @@ datasets = Table(
     Column("retrieval", JSONB, nullable=False, server_default="{}"),
     Column("chunking", JSONB, nullable=False, server_default="{}"),
     Column("external", JSONB),
+    # {name: new name, or null where the field goes}: what is written follows it at once.
+    Column("field_moves", JSONB, nullable=False, server_default="{}"),
     Column("searchable_count", Integer, nullable=False, server_default="0"),
     Column("hidden_count", Integer, nullable=False, server_default="0"),
     _made(),
@@ -92,9 +96,11 @@ metadata_fields = Table(
     metadata,
     Column("dataset_id", _id(), ForeignKey("datasets.id", ondelete="CASCADE"), primary_key=True),
     Column("name", Text, primary_key=True),
-    Column("type", Text, nullable=False),
+    # Null while no value tells it.
+    Column("type", Text),
     Column("declared", Boolean, nullable=False),
     _made(),
+    *(Column(each, Integer, nullable=False, server_default="0") for each in COUNTS),
 )
 
 documents = Table(

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, text
 
 from functions.ingest.parts import Parts as IngestParts
 from functions.ingest.pipeline import ingest
-from functions.manage import datasets, documents
+from functions.manage import datasets, documents, fields
 from functions.manage.parts import Parts as ManageParts
 from functions.retrieve.app import make_router
 from functions.retrieve.parts import Parts as RetrieveParts
@@ -207,6 +207,7 @@ def build(
     api = make_app(
         datasets.make_router(manage, caller),
         documents.make_router(manage, caller),
+        fields.make_router(manage, caller),
         make_router(retrieve, caller),
         most_bytes=6_000_000,
     )

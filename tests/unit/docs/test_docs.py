@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from typer.main import get_command
 
-from functions.manage import bodies, datasets, documents
+from functions.manage import bodies, datasets, documents, fields
 from functions.retrieve.app import make_router
 from functions.retrieve.contracts.dify import DifyRetrieveBody
 from functions.retrieve.contracts.native import RetrieveBody
@@ -32,6 +32,8 @@ BODIES: dict[str, type[BaseModel]] = {
     "POST /retrieval": DifyRetrieveBody,
     "POST /v1/datasets": bodies.DatasetBody,
     "PATCH /v1/datasets/{dataset_id}": bodies.DatasetPatch,
+    "POST /v1/datasets/{dataset_id}/metadata-fields": bodies.FieldBody,
+    "PATCH /v1/datasets/{dataset_id}/metadata-fields/{name}": bodies.FieldPatch,
     "POST /v1/datasets/{dataset_id}/documents": bodies.DocumentBody,
     "POST /v1/datasets/{dataset_id}/documents/batch": bodies.BatchBody,
     "PATCH /v1/documents/{document_id}": bodies.DocumentPatch,
@@ -159,12 +161,10 @@ def test_every_reason_of_a_refused_document_is_documented() -> None:
 
 def test_every_route_is_documented() -> None:
     nothing: Any = None
-    routers = [
-        make(nothing, lambda: None) for make in (datasets.make_router, documents.make_router)
-    ]
+    routers = [part.make_router(nothing, lambda: None) for part in (datasets, documents, fields)]
     routers.append(make_router(nothing, lambda: None))
     routes = {
-        f"{method} {route.path}"
+        f"{method} {route.path_format}"
         for router in routers
         for route in router.routes
         if isinstance(route, APIRoute)

@@ -11,7 +11,10 @@ from functions.ingest.events import ObjectChange
 from functions.ingest.pipeline import ingest
 from functions.ingest.sources import take_object
 from shared.errors import ChangeMalformed, DocumentRefused, IndexUnavailable, Unavailable
+from shared.metadata.fields import FieldType
 from shared.model import Document, IndexingStatus
+from shared.postgres.engine import transaction
+from shared.postgres.fields import declare_field
 from tests.integration.functions.ingest.world import World
 
 
@@ -309,3 +312,24 @@ def test_a_key_that_names_no_dataset_is_refused(bucket: Bucket, make: Callable[[
     with pytest.raises(ChangeMalformed):
         bucket.deliver(ObjectChange("b", key, False, "01", 1))
     assert bucket.world.recount() == (0, 0)
+
+
+def test_a_declared_type_refuses_an_object_whose_sidecar_does_not_fit(bucket: Bucket) -> None:
+    with transaction(bucket.world.engine) as connection:
+        declare_field(connection, bucket.world.dataset.id, "n", FieldType.NUMBER)
+    bucket.put("a.txt", "hello world")
+    bucket.put("a.txt.metadata.json", {"metadataAttributes": {"n": "5", "m": "x"}})
+    bucket.tell("a.txt", "01")
+    assert bucket.find("a.txt").indexing_status is IndexingStatus.COMPLETED
+    bucket.put("a.txt.metadata.json", {"metadataAttributes": {"n": "five", "m": "y"}})
+    with pytest.raises(DocumentRefused) as refused:
+        bucket.tell("a.txt.metadata.json", "02")
+    document = bucket.find("a.txt")
+    assert refused.value.code == document.error_code == "metadata"
+    assert "/metadataAttributes/n" in (document.error or "")
+    assert document.metadata == {"n": "5", "m": "x"}  # what is live keeps what it is found by
+    assert bucket.texts("a.txt") == ["hello world"]
+    bucket.put("a.txt.metadata.json", {"metadataAttributes": {"n": None, "m": "y"}})
+    bucket.tell("a.txt.metadata.json", "03")
+    assert bucket.find("a.txt").indexing_status is IndexingStatus.COMPLETED
+    assert bucket.find("a.txt").metadata == {"n": None, "m": "y"}

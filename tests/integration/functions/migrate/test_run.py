@@ -1,5 +1,6 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -7,7 +8,9 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Engine, inspect, text
 
 from functions.migrate.run import downgrade, upgrade
+from shared.metadata.fields import FieldType
 from shared.postgres.engine import connect, read, transaction
+from shared.postgres.fields import list_fields
 from shared.postgres.tables import metadata
 from shared.settings import DEFAULT_TENANT
 
@@ -82,3 +85,40 @@ def test_two_upgrades_at_once_both_end_well(engine: Engine) -> None:
     assert len(revisions) == 1
     with read(engine) as connection:
         assert connection.scalars(text("SELECT id::text FROM tenants")).all() == [DEFAULT_TENANT]
+
+
+def test_fields_of_documents_that_are_there_are_counted(engine: Engine) -> None:
+    upgrade(engine, "0001")
+    with transaction(engine) as connection:
+        dataset, document = (
+            str(uuid4()),
+            text(
+                "INSERT INTO documents (id, tenant_id, dataset_id, name, uploader, version,"
+                " indexing_status, filter_values, updated_at, doc_metadata, deleted_at)"
+                " VALUES (gen_random_uuid(), :tenant, :dataset, 'n', 'u', 1, 'completed', '{}',"
+                " now(), CAST(:metadata AS JSONB), :deleted)"
+            ),
+        )
+        connection.execute(
+            text(
+                "INSERT INTO datasets (id, tenant_id, name, indexing_technique, embedding_provider,"
+                " embedding_model, embedding_dimension)"
+                " VALUES (:id, :tenant, 'd', 'economy', 'none', 'none', 0)"
+            ),
+            {"id": dataset, "tenant": DEFAULT_TENANT},
+        )
+        for metadata_, deleted in [
+            ('{"n": 1}', None), ('{"n": "x", "o": {}}', None), ("null", None), (None, None),
+            ('{"n": 1, "gone": 1}', "2026-01-01T00:00:00Z"),
+        ]:  # fmt: skip
+            values = {"tenant": DEFAULT_TENANT, "dataset": dataset, "metadata": metadata_}
+            connection.execute(document, values | {"deleted": deleted})
+    upgrade(engine)
+    with read(engine) as connection:
+        found = {field.name: field for field in list_fields(connection, [dataset])}
+    assert found.keys() == {"n", "o"}
+    assert (found["n"].values, found["n"].declared) == (2, False)
+    assert found["n"].misfits == 1 or found["n"].type is FieldType.STRING
+    downgrade(engine, "0001")
+    with transaction(engine) as connection:
+        assert connection.scalars(text("SELECT name FROM metadata_fields")).all() == ["n"]

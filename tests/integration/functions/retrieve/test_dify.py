@@ -429,7 +429,17 @@ def test_an_answer_stays_below_what_lambda_can_answer() -> None:
     explanation: Any = None
 
     def make(content: str) -> Record:
-        passage = Passage("c", "d", "s", content, "t", {}, 1, None, None)
+        passage = Passage(
+            chunk_id="c",
+            document_id="d",
+            dataset_id="s",
+            content=content,
+            title="t",
+            metadata={},
+            position=1,
+            page=None,
+            source=None,
+        )
         return Record(passage, 0.5, explanation)
 
     large = dify.to_answer(Result(records=[make("退" * 1_000_000)] * 2))
