@@ -168,7 +168,7 @@ def _who_may(action: str, resources: Resources) -> set[str]:
             for each in role["ManagedPolicyArns"]
             if isinstance(each, dict)
         ]
-        if any(action in _listed(s["Action"]) for d in documents for s in d["Statement"]):
+        if any(action in _listed(s["Action"]) for s in _statements(documents)):
             allowed.add(name)
     return allowed
 

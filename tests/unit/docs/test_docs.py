@@ -90,6 +90,8 @@ def write_default(name: str) -> str:
     match field.default:
         case None:
             return "unset"
+        case "":
+            return "empty"
         case bool():
             return str(field.default).lower()
         case float():
@@ -208,7 +210,8 @@ def test_every_request_is_one(route: str, body: str) -> None:
     assert read_body.model_dump(mode="json", exclude_unset=True).keys() == sent.keys()
     if isinstance(read_body, RetrieveBody) and read_body.metadata_filtering is not None:
         asked = read_body.metadata_filtering
-        assert parse_filter(asked.logical_operator, asked.conditions, pointer="") is not None
+        found = parse_filter(asked.logical_operator, asked.conditions, pointer="")
+        assert (found is None) == (asked.mode == "automatic")
 
 
 def test_the_readme_and_the_tour_show_requests() -> None:

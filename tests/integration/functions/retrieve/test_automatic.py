@@ -3,17 +3,22 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from functions.retrieve.app import make_router
 from functions.retrieve.pool import Pool
 from shared.errors import ChatModelFailed
+from shared.http.app import make_app
+from shared.http.keys import guard
+from shared.model import ExternalAnswer, ExternalBase, ExternalQuestion
 from shared.models.chat_openai_compatible import OpenAICompatibleChat
 from shared.models.transport import Transport
 from tests.fakes.chat import FakeChatModels, write_map
 from tests.fakes.chunks import InMemoryChunks
-from tests.integration.app import App, Json, near
+from tests.integration.app import KEY, App, Json, near, open_client
 from tests.servers.chat import OpenAIChatServer, write_completion
 from tests.servers.server import ModelServer, Reply
 
@@ -331,3 +336,40 @@ def test_a_full_pool_is_a_failure_that_is_told(in_memory: Any) -> None:
         pool.close()
     assert answer.status_code == 503
     assert "every search thread is busy" in answer.json()["detail"]
+
+
+class Listening:
+    """An `ExternalSearch` that finds nothing and keeps what it is asked."""
+
+    def __init__(self) -> None:
+        self.questions: list[ExternalQuestion] = []
+
+    def retrieve(
+        self, _base: ExternalBase, question: ExternalQuestion, _timeout: float
+    ) -> ExternalAnswer:
+        self.questions.append(question)
+        return ExternalAnswer(hits=[], left_out=0)
+
+
+def test_external_bases_get_what_was_found(app: App, corpus: str) -> None:
+    base = {"endpoint": "https://kb.example/api", "knowledge_id": "k", "api_key": "secret-key"}
+    outside = app.make({"provider": "external", "external": base})
+    listening = Listening()
+    chat = app.with_chat(FakeChatModels(write_map(("lang", "in", "en, EN"))))
+    parts = replace(chat.retrieve_parts, external=listening)
+    api = make_app(make_router(parts, guard(KEY)), most_bytes=1_000_000)
+    for on_failure, answer in [("unfiltered", None), ("unfiltered", "?"), ("empty", "?")]:
+        if answer is not None:
+            parts.chat_for.model.answer = answer  # type: ignore[attr-defined]  # the fake's
+        response = replace(chat, client=open_client(api)).ask(
+            [corpus, outside],
+            "handbook",
+            query_vector=[1, 0],
+            metadata_filtering=automatic(on_automatic_failure=on_failure),
+        )
+        assert response.status_code == 200, response.text
+    found = {"name": "lang", "comparison_operator": "in", "value": ["en", "EN"]}
+    assert [question.condition for question in listening.questions] == [
+        {"logical_operator": "or", "conditions": [found]},
+        None,
+    ]

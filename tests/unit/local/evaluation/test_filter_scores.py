@@ -6,7 +6,6 @@ import pytest
 from local.evaluation.filter_scores import Attempt, identify, score
 from local.evaluation.questions import Question
 
-
 LAST = "2025-12-31T23:59:59"
 
 
