@@ -15,6 +15,7 @@ from functions.retrieve.app import make_router
 from local.loop import IngestLoop
 from shared.clients import connect_database, find_bootstrap_key
 from shared.content.open import open_content_store
+from shared.external.guard import split_hosts
 from shared.http.app import make_app
 from shared.http.keys import guard
 from shared.model import Change
@@ -39,6 +40,7 @@ def assemble(settings: Settings, *, is_alone: bool) -> tuple[FastAPI, IngestLoop
         queue=queue,
         max_bytes=settings.document_max_bytes,
         wait_seconds=settings.wait_seconds,
+        external_hosts=split_hosts(settings.external_allow_hosts),
     )
     upgrade(manage.engine)
     if is_alone:

@@ -89,6 +89,14 @@ class EmbedderFailed(Unavailable):
     """The embedding model does not answer, or not with what was asked for."""
 
 
+class ChatModelFailed(Unavailable):
+    """The chat model does not answer, or not with what was asked for."""
+
+
+class ExternalFailed(Unavailable):
+    """The external knowledge base does not answer, or not with what was asked for."""
+
+
 class ContentMissing(WinnowError):
     """The content store holds nothing under this key."""
 

@@ -95,9 +95,28 @@ class Chunking:
     delimiter: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ExternalBase:
+    """A knowledge base that somebody else answers for, by Dify's External Knowledge API.
+
+    Attributes:
+        endpoint: its base URL, to which /retrieval is added.
+        knowledge_id: its name there.
+        api_key: sent as bearer token, and shown nowhere.
+    """
+
+    endpoint: str
+    knowledge_id: str
+    api_key: str = field(repr=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """A knowledge base: documents that share an embedding space."""
+    """A knowledge base: documents that share an embedding space, or an external one.
+
+    Attributes:
+        external: where an external base is asked; it has no documents and no vectors here.
+    """
 
     id: str
     tenant_id: str
@@ -105,6 +124,7 @@ class Dataset:
     description: str = ""
     indexing_technique: IndexingTechnique = IndexingTechnique.HIGH_QUALITY
     space: EmbeddingSpace
+    external: ExternalBase | None = None
     retrieval: JsonObject = field(default_factory=dict)
     chunking: Chunking = field(default_factory=Chunking)
     searchable_count: int = 0
@@ -289,3 +309,46 @@ class Candidate:
     chunk_id: str
     channels: Mapping[Channel, Standing]
     cosine: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternalQuestion:
+    """What an external base is asked, in the terms of Dify's External Knowledge API.
+
+    Attributes:
+        threshold: 0 is off there.
+        condition: its `metadata_condition`: {"logical_operator", "conditions"}; None = no filter.
+    """
+
+    query: str
+    top_k: int
+    threshold: float
+    condition: JsonObject | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternalHit:
+    """One record of an external base.
+
+    Attributes:
+        score: the base's own, finite; 0 where it gave none.
+        source: where the base says that the text comes from.
+    """
+
+    content: str
+    score: float
+    title: str
+    metadata: JsonObject
+    source: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalAnswer:
+    """What an external base found, in its order.
+
+    Attributes:
+        left_out: how many records can't be used: they have no text, or hold what is none.
+    """
+
+    hits: Sequence[ExternalHit]
+    left_out: int = 0

@@ -6,7 +6,17 @@ Each port has one contract suite, which the real adapter and any fake pass.
 from collections.abc import Sequence
 from typing import Protocol
 
-from shared.model import Change, EmbeddingSpace, Hit, IndexedChunk, SearchScope, Vector
+from shared.model import (
+    Change,
+    EmbeddingSpace,
+    ExternalAnswer,
+    ExternalBase,
+    ExternalQuestion,
+    Hit,
+    IndexedChunk,
+    SearchScope,
+    Vector,
+)
 
 
 class Embedder(Protocol):
@@ -23,6 +33,20 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str, timeout: float) -> Vector:
         """Returns the unit-length query vector within `timeout` seconds, or raises."""
+        ...
+
+
+class ChatModel(Protocol):
+    """Answers in words. Failures raise `ChatModelFailed`."""
+
+    def complete(self, system: str, user: str, timeout: float) -> str:
+        """Returns the model's words, never blank, within `timeout` seconds, or raises.
+
+        Args:
+            system: what the model is told to do.
+            user: what it is to be done with.
+            timeout: seconds.
+        """
         ...
 
 
@@ -106,6 +130,16 @@ class ChunkIndex(Protocol):
 
     def refresh(self, space: EmbeddingSpace) -> None:
         """Makes what was written visible to searches."""
+        ...
+
+
+class ExternalSearch(Protocol):
+    """Asks knowledge bases that somebody else answers for. Failures raise `ExternalFailed`."""
+
+    def retrieve(
+        self, base: ExternalBase, question: ExternalQuestion, timeout: float
+    ) -> ExternalAnswer:
+        """Returns what the base finds within `timeout` seconds, or raises."""
         ...
 
 

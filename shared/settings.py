@@ -10,10 +10,21 @@ DEFAULT_TENANT = "00000000-0000-0000-0000-000000000001"
 """The tenant of the bootstrap key; `migrate` creates it."""
 
 
-class Settings(BaseSettings):
-    """The settings of every function; a test holds template.yaml to them."""
+class ModelSettings(BaseSettings):
+    """What asking a model server needs, without any store."""
 
     model_config = SettingsConfigDict(env_prefix="WINNOW_", frozen=True, extra="ignore")
+
+    retrieval_executors: int = Field(default=16, ge=2, le=64)
+    openai_base_url: str | None = None
+    openai_api_key: SecretStr | None = None
+    chat_provider: str | None = Field(default=None, pattern="^(bedrock|openai_compatible)$")
+    chat_model: str | None = Field(default=None, min_length=1)
+    chat_timeout_seconds: float = Field(default=10.0, gt=0)
+
+
+class Settings(ModelSettings):
+    """The settings of every function; a test holds template.yaml to them."""
 
     database_url: SecretStr
     database_iam: bool = False
@@ -37,13 +48,12 @@ class Settings(BaseSettings):
     """The SQS queue of changes; without one the local loop polls the outbox."""
     queue_timeout_seconds: float = Field(default=5.0, gt=0)
 
-    retrieval_executors: int = Field(default=16, ge=2, le=64)
     retrieval_depth: int = Field(default=100, ge=100, le=1000)
     embedder_timeout_seconds: float = Field(default=10.0, gt=0)
-    openai_base_url: str | None = None
-    openai_api_key: SecretStr | None = None
     local_models: Path | None = None
     """Folder with one folder a local model: model.onnx and tokenizer.json."""
+    external_allow_hosts: str = ""
+    """Comma-separated host:port that external knowledge bases may have, whatever their address."""
     request_max_bytes: int = Field(default=6_000_000, ge=1_000)
     document_max_bytes: int = Field(default=10_000_000, ge=1)
     wait_seconds: float = Field(default=25.0, gt=0)

@@ -102,6 +102,8 @@ def _find_dataset(engine: Engine, key: str) -> Dataset:
         dataset = find_dataset(connection, match["dataset"])
     if dataset is None:
         raise ChangeMalformed(f"the key {key!r} names a dataset that does not exist")
+    if dataset.external is not None:
+        raise ChangeMalformed(f"the key {key!r} names a dataset whose documents are not kept here")
     return dataset
 
 

@@ -1,9 +1,11 @@
 """The bodies of the management API, as the native contract names them."""
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, FiniteFloat
+from pydantic import AfterValidator, Field, FiniteFloat, SecretStr
 
+from shared.external.guard import MOST_CHARACTERS
 from shared.http.bodies import Body, RetrievalBody
 
 MOST_VERSION = 2**62
@@ -12,6 +14,12 @@ _MOST_TEXT = 10_000_000
 
 
 Name = Annotated[str, Field(min_length=1, max_length=255, pattern=r"\S")]
+
+
+def _check_key(key: SecretStr) -> SecretStr:
+    if not re.fullmatch(r"[!-~]{1,4000}", key.get_secret_value()):
+        raise ValueError("must be 1 to 4,000 ASCII characters without blanks")
+    return key
 
 
 class EmbeddingBody(Body):
@@ -25,14 +33,23 @@ class EmbeddingBody(Body):
     dimension: Annotated[int, Field(ge=1, le=16_000)] | None = None
 
 
+class ExternalBody(Body):
+    """Where an external knowledge base is asked; `endpoint` is what /retrieval is added to."""
+
+    endpoint: Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
+    knowledge_id: Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"\S")]
+    api_key: Annotated[SecretStr, AfterValidator(_check_key)]
+
+
 class DatasetBody(Body):
     """POST /v1/datasets."""
 
     name: Name
     description: Annotated[str, Field(max_length=2_000)] = ""
-    provider: Literal["internal"] = "internal"
+    provider: Literal["internal", "external"] = "internal"
     indexing_technique: Literal["high_quality", "economy"] = "high_quality"
     embedding: EmbeddingBody | None = None
+    external: ExternalBody | None = None
     retrieval: RetrievalBody = Field(default_factory=RetrievalBody)
     chunking: dict[str, Any] = Field(default_factory=dict)
 
@@ -44,6 +61,7 @@ class DatasetPatch(Body):
     description: Annotated[str, Field(max_length=2_000)] | None = None
     retrieval: RetrievalBody | None = None
     chunking: dict[str, Any] | None = None
+    external: ExternalBody | None = None
 
 
 class ChunkBody(Body):

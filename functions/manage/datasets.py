@@ -6,13 +6,21 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
 
-from functions.manage.bodies import DatasetBody, DatasetPatch, EmbeddingBody
+from functions.manage.bodies import DatasetBody, DatasetPatch, EmbeddingBody, ExternalBody
 from functions.manage.parts import Parts
 from shared.chunking import check_chunking
 from shared.errors import InvalidRequest
+from shared.external.guard import EndpointRefused, parse_endpoint
 from shared.http.bodies import check_available
 from shared.http.keys import Caller
-from shared.model import NO_VECTORS, Chunking, Dataset, EmbeddingSpace, IndexingTechnique
+from shared.model import (
+    NO_VECTORS,
+    Chunking,
+    Dataset,
+    EmbeddingSpace,
+    ExternalBase,
+    IndexingTechnique,
+)
 from shared.models.embedders import KNOWN_MODELS, check_space
 from shared.postgres import datasets
 from shared.postgres.engine import read, transaction
@@ -31,6 +39,7 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
     @router.post("", status_code=201)
     def create(body: DatasetBody, caller: who) -> dict[str, Any]:
         check_available(body.retrieval.fusion, "/retrieval/fusion")
+        external = _external(body, parts.external_hosts)
         with transaction(parts.engine) as connection:
             made = datasets.create_dataset(
                 connection,
@@ -38,9 +47,10 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
                 name=body.name,
                 description=body.description,
                 indexing_technique=IndexingTechnique(body.indexing_technique),
-                space=_space(body),
+                space=NO_VECTORS if external else _space(body),
                 retrieval=body.retrieval.model_dump(exclude_unset=True),
                 chunking=check_chunking(body.chunking, "/chunking"),
+                external=external,
             )
         return show(made)
 
@@ -68,7 +78,11 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
             values["retrieval"] = body.retrieval.model_dump(exclude_unset=True)
         if body.chunking is not None:
             values["chunking"] = asdict(check_chunking(body.chunking, "/chunking"))
+        if body.external is not None:
+            values["external"] = asdict(_check_external(body.external, parts.external_hosts))
         with transaction(parts.engine) as connection:
+            dataset = datasets.get_dataset(connection, caller.tenant_id, dataset_id)
+            _check_kind(body, dataset.external is not None)
             return show(datasets.change_dataset(connection, caller.tenant_id, dataset_id, values))
 
     return router
@@ -77,12 +91,13 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
 def show(dataset: Dataset) -> dict[str, Any]:
     """Returns a dataset as the API shows it."""
     embedding = asdict(dataset.space) if dataset.space.has_vectors else None
-    return {
+    external = dataset.external
+    shown = {
         "id": dataset.id,
         "name": dataset.name,
         "description": dataset.description,
-        "provider": "internal",
-        "indexing_technique": dataset.indexing_technique,
+        "provider": "external" if external else "internal",
+        "indexing_technique": None if external else dataset.indexing_technique,
         "embedding": embedding,
         "retrieval": dataset.retrieval,
         "chunking": _show_chunking(dataset.chunking),
@@ -90,10 +105,45 @@ def show(dataset: Dataset) -> dict[str, Any]:
         "created_at": dataset.created_at,
         "updated_at": dataset.updated_at,
     }
+    if external is not None:
+        shown["external"] = {
+            "endpoint": external.endpoint,
+            "knowledge_id": external.knowledge_id,
+        }
+    return shown
 
 
 def _show_chunking(chunking: Chunking) -> dict[str, Any]:
     return {key: value for key, value in asdict(chunking).items() if value is not None}
+
+
+_OF_OUR_OWN = ("indexing_technique", "embedding", "chunking")
+"""What an external dataset has none of."""
+
+
+def _external(body: DatasetBody, hosts: frozenset[str]) -> ExternalBase | None:
+    _check_kind(body, body.provider == "external")
+    if body.provider == "internal":
+        return None
+    if body.external is None:
+        raise InvalidRequest.at("/external", "an external dataset needs to know where to ask")
+    return _check_external(body.external, hosts)
+
+
+def _check_kind(body: DatasetBody | DatasetPatch, is_external: bool) -> None:
+    """Refuses what the other kind of dataset has."""
+    for field in _OF_OUR_OWN if is_external else ("external",):
+        if getattr(body, field, None) is not None and field in body.model_fields_set:
+            kind = "an external" if is_external else "an internal"
+            raise InvalidRequest.at(f"/{field}", f"{kind} dataset has none")
+
+
+def _check_external(body: ExternalBody, hosts: frozenset[str]) -> ExternalBase:
+    try:
+        parse_endpoint(body.endpoint, hosts)
+    except EndpointRefused as error:
+        raise InvalidRequest.at("/external/endpoint", str(error)) from error
+    return ExternalBase(body.endpoint, body.knowledge_id, body.api_key.get_secret_value())
 
 
 def _space(body: DatasetBody) -> EmbeddingSpace:

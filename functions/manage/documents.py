@@ -52,7 +52,7 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
     def create(
         dataset_id: str, body: DocumentBody, response: Response, caller: who, wait: bool = False
     ) -> dict[str, Any]:
-        dataset = _get_dataset(parts, caller, dataset_id)
+        dataset = _get_writable(parts, caller, dataset_id)
         declared = _list_declared(parts, dataset)
         document, change = _take(parts, dataset, declared, caller, body)
         _send(parts, [change])
@@ -62,7 +62,7 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
     def create_batch(
         dataset_id: str, body: BatchBody, response: Response, caller: who, wait: bool = False
     ) -> dict[str, Any]:
-        dataset = _get_dataset(parts, caller, dataset_id)
+        dataset = _get_writable(parts, caller, dataset_id)
         taken, changes = _take_all(parts, dataset, caller, body)
         stored = [each for each in taken if isinstance(each, Document)]
         _send(parts, changes)
@@ -148,6 +148,13 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
 def _get_dataset(parts: Parts, caller: Caller, dataset_id: str) -> Dataset:
     with read(parts.engine) as connection:
         return get_dataset(connection, caller.tenant_id, dataset_id)
+
+
+def _get_writable(parts: Parts, caller: Caller, dataset_id: str) -> Dataset:
+    dataset = _get_dataset(parts, caller, dataset_id)
+    if dataset.external is not None:
+        raise InvalidRequest.at("", "this dataset is external: its documents are not kept here")
+    return dataset
 
 
 def _list_declared(parts: Parts, dataset: Dataset) -> Mapping[str, FieldType]:

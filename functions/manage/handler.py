@@ -10,6 +10,7 @@ from functions.manage.parts import Parts
 from shared.clients import connect_database, find_bootstrap_key
 from shared.content.open import open_content_store
 from shared.errors import ConfigurationError
+from shared.external.guard import split_hosts
 from shared.http.app import make_app
 from shared.http.keys import guard
 from shared.queue.sqs import SqsQueue
@@ -26,6 +27,7 @@ def build_parts(settings: Settings) -> Parts:
         queue=SqsQueue(settings.queue_url, timeout=settings.queue_timeout_seconds),
         max_bytes=settings.document_max_bytes,
         wait_seconds=settings.wait_seconds,
+        external_hosts=split_hosts(settings.external_allow_hosts),
     )
 
 

@@ -13,6 +13,7 @@ class Parts:
 
     Attributes:
         max_bytes: the largest document that is taken.
+        external_hosts: host:port that external bases may have, whatever their address.
         wait_seconds: how long `wait=true` waits before it answers 202.
     """
 
@@ -21,3 +22,4 @@ class Parts:
     queue: ChangeQueue
     max_bytes: int
     wait_seconds: float
+    external_hosts: frozenset[str] = frozenset()

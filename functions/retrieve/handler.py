@@ -11,8 +11,10 @@ from functions.retrieve.parts import Parts
 from functions.retrieve.pool import Pool
 from functions.retrieve.search import Searcher
 from shared.clients import connect_database, connect_search, find_bootstrap_key
+from shared.external.client import ExternalClient
 from shared.http.app import make_app
 from shared.http.keys import guard
+from shared.models.chat_models import make_chat_model
 from shared.models.embedders import make_embedder
 from shared.opensearch.search import OpenSearchChunkSearch
 from shared.settings import Settings, read_settings
@@ -26,7 +28,14 @@ def build_parts(settings: Settings) -> Parts:
         pool=Pool(settings.retrieval_executors),
         depth=settings.retrieval_depth,
     )
-    return Parts(connect_database(settings), searcher)
+    external = ExternalClient(settings.external_allow_hosts, settings.retrieval_executors)
+    return Parts(
+        engine=connect_database(settings),
+        searcher=searcher,
+        external=external,
+        chat_for=lambda provider, model: make_chat_model(provider, model, settings),
+        chat_timeout=settings.chat_timeout_seconds,
+    )
 
 
 _settings = read_settings()

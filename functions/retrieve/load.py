@@ -24,6 +24,8 @@ def load_keyword_scores(
     A full-text search has it from the engine's BM25; the others compare the kept keywords, which
     one statement loads.
     """
+    if not candidates:
+        return np.zeros(0)
     if query.search_method is SearchMethod.FULL_TEXT:
         raw = [candidate.channels[Channel.TEXT].score for candidate in candidates]
         return bm25_scores(raw, found.idf_sum or 0.0)

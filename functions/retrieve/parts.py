@@ -1,15 +1,25 @@
 """What a query is answered with; `handler.py` builds it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
 from functions.retrieve.search import Searcher
+from shared.ports import ChatModel, ExternalSearch
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The two stores, and what searches them."""
+    """The two stores, what searches them, what asks external knowledge bases, and chat models.
+
+    Attributes:
+        chat_for: makes the chat model of a provider and a name; None = the settings' own.
+        chat_timeout: the most seconds that it may take.
+    """
 
     engine: Engine
     searcher: Searcher
+    external: ExternalSearch
+    chat_for: Callable[[str | None, str | None], ChatModel]
+    chat_timeout: float

@@ -1,15 +1,21 @@
-"""One query, forward only: prefilter → search → load → fuse → hydrate. The order stands here."""
+"""One query, forward only: (automatic) → prefilter → search → load → fuse → hydrate.
+
+The order stands here. External bases are asked before the search and waited for after it: they join
+before the threshold.
+"""
 
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from functions.retrieve.automatic import find_filter
+from functions.retrieve.external import ask_external, join_external
 from functions.retrieve.hydrate import hydrate
 from functions.retrieve.load import load_keyword_scores
 from functions.retrieve.parts import Parts
 from functions.retrieve.prefilter import prefilter
 from functions.retrieve.query import Degraded, Query, Result
-from functions.retrieve.search import Found, find_cosines, search
+from functions.retrieve.search import NOTHING, Found, find_cosines, search
 from functions.retrieve.stopwatch import Stopwatch
 from shared.errors import Unavailable
 from shared.fusion.deduplicate import deduplicate
@@ -25,27 +31,51 @@ def retrieve(query: Query, parts: Parts) -> Result:
     """
     watch = Stopwatch()
     deadline = time.monotonic() + query.deadline
+    applied = None
+    if query.automatic is not None:
+        applied = find_filter(query, query.automatic, parts, deadline)
+        watch.lap("automatic")
+        if applied.empty:
+            return Result(applied=applied, matched_documents=0, timings=watch.total())
+        query = replace(query, filter=applied.tree, condition=applied.as_asked())
+    asked = ask_external(query, parts.external, parts.searcher.pool, deadline)
     allowed = prefilter(query, parts.engine)
     watch.lap("prefilter")
-    if allowed.scope is None:
-        return Result(matched_documents=allowed.matched_documents, timings=watch.total())
-    found = search(query, allowed.scope, parts.searcher, deadline)
-    candidates, degraded = _complete(query, allowed.scope, found, parts, deadline)
+    if allowed.scope is None and not asked:
+        return Result(
+            applied=applied, matched_documents=allowed.matched_documents, timings=watch.total()
+        )
+    found, candidates, degraded = _search(query, allowed.scope, parts, deadline)
     watch.lap("search")
+    # Where the filter found nothing of ours, that is an answer too.
+    is_alone = not found.lists and (allowed.scope is not None or not query.own)
+    joined = join_external(query, asked, deadline, is_alone=is_alone)
+    if asked:
+        watch.lap("external")
     keyword_scores = load_keyword_scores(query, found, candidates, parts.engine)
     watch.lap("load")
-    fused = fuse(candidates, query.plan, keyword_scores)
+    fused = fuse(candidates, query.plan, keyword_scores, joined.scored)
     watch.lap("fuse")
-    records, fell_out = hydrate(query, fused.ranked, parts.engine, watch)
+    records, fell_out = hydrate(query, fused.ranked, joined.passages, parts.engine, watch)
     watch.lap("hydrate")
     return Result(
         records=records,
         dropped=[*fell_out, *fused.dropped],
-        degraded=degraded,
+        degraded=[*degraded, *joined.degraded],
+        applied=applied,
         matched_documents=allowed.matched_documents,
         left_out_words=found.left_out_words,
         timings={**watch.total(), **found.timings},
     )
+
+
+def _search(
+    query: Query, scope: SearchScope | None, parts: Parts, deadline: float
+) -> tuple[Found, Sequence[Candidate], Sequence[Degraded]]:
+    if scope is None:
+        return NOTHING, (), ()
+    found = search(query, scope, parts.searcher, deadline)
+    return found, *_complete(query, scope, found, parts, deadline)
 
 
 def _complete(

@@ -4,6 +4,10 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from shared.errors import Unavailable
+
+LATE = "no answer within the deadline"
+
 
 class Pool:
     """Runs tasks at once. A task never waits for a thread: a full pool refuses it."""
@@ -23,3 +27,16 @@ class Pool:
     def close(self) -> None:
         """Ends the threads once their tasks are done."""
         self._executor.shutdown()
+
+
+def collect[T](future: Future[T] | None) -> T:
+    """Returns what a task has found by now.
+
+    Raises:
+        Unavailable: it never began, or is not done; or whatever the task raised.
+    """
+    if future is None:
+        raise Unavailable("every search thread is busy")
+    if not future.done():
+        raise Unavailable(LATE)
+    return future.result()

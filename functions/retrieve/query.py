@@ -2,13 +2,56 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from shared.fusion.explain import Explanation
 from shared.fusion.fuse import FusionPlan
 from shared.fusion.rank import Dropped
-from shared.metadata.conditions import Tree
-from shared.model import Dataset, EmbeddingSpace, SearchMethod, Vector
+from shared.metadata.conditions import Joiner, Tree
+from shared.model import Dataset, EmbeddingSpace, JsonObject, SearchMethod, Vector
 from shared.postgres.retrieval import Passage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutomaticFilter:
+    """That a chat model is to find the filter in the query.
+
+    Attributes:
+        joiner: how its conditions combine.
+        on_failure: what happens where there is none that can be used.
+        provider: of the model; None = the settings' own, as with `model`.
+    """
+
+    joiner: Joiner
+    on_failure: Literal["unfiltered", "empty", "error"]
+    provider: str | None
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """What automatic mode came to.
+
+    Attributes:
+        tree: the filter; None where there is none.
+        conditions: of the filter, as a request in manual mode would have them.
+        dropped: what the model answered beside them, each with the reason.
+        failure: why there is no filter; None where there is one.
+        empty: without a filter nothing may be found.
+    """
+
+    tree: Tree | None = None
+    conditions: Sequence[JsonObject] = ()
+    joiner: Joiner
+    dropped: Sequence[tuple[Any, str]] = ()
+    failure: str | None = None
+    empty: bool = False
+
+    def as_asked(self) -> JsonObject | None:
+        """Returns the filter as a request in manual mode would have it."""
+        if self.tree is None:
+            return None
+        return {"logical_operator": self.joiner.value, "conditions": list(self.conditions)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,8 +59,11 @@ class Query:
     """One query, checked: everything a contract can ask for.
 
     Attributes:
-        datasets: at least one, all of one embedding space.
+        datasets: at least one; our own are all of one embedding space.
         filter: the condition tree; None = no filter, and no statement for it.
+        automatic: a filter that is still to be found, in place of one.
+        condition: the same filter as it was asked, {"logical_operator", "conditions"}, for external
+            bases, which read it themselves.
         vector: the caller's own query vector, in place of the embedder's.
         top_k: the most records, a ceiling.
         deadline: seconds.
@@ -33,6 +79,8 @@ class Query:
     vector: Vector | None
     deadline: float
     fails_on_channel: bool
+    condition: JsonObject | None = None
+    automatic: AutomaticFilter | None = None
 
     @property
     def search_method(self) -> SearchMethod:
@@ -40,9 +88,14 @@ class Query:
         return self.plan.search_method
 
     @property
+    def own(self) -> Sequence[Dataset]:
+        """Its datasets that are no external bases."""
+        return [dataset for dataset in self.datasets if dataset.external is None]
+
+    @property
     def space(self) -> EmbeddingSpace:
-        """The embedding space of all its datasets."""
-        return self.datasets[0].space
+        """The embedding space of all its own datasets."""
+        return self.own[0].space
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +124,7 @@ class Result:
     """The answer to a query.
 
     Attributes:
+        applied: what automatic mode came to; None in other modes.
         matched_documents: how many documents passed the filter; None without one.
         left_out_words: how many distinct query words the text channel did not ask for.
         timings: milliseconds a step; a step that did not run is missing.
@@ -79,6 +133,7 @@ class Result:
     records: Sequence[Record] = ()
     dropped: Sequence[Dropped] = ()
     degraded: Sequence[Degraded] = ()
+    applied: Applied | None = None
     matched_documents: int | None = None
     left_out_words: int = 0
     timings: Mapping[str, float] = field(default_factory=dict)

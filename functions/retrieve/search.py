@@ -6,10 +6,10 @@ another.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from dataclasses import dataclass
 
-from functions.retrieve.pool import Pool
+from functions.retrieve.pool import LATE, Pool, collect
 from functions.retrieve.query import Degraded, Query
 from functions.retrieve.stopwatch import Stopwatch
 from shared.analysis.analyzer import analyze, keywords
@@ -48,6 +48,10 @@ class Found:
     timings: Mapping[str, float]
 
 
+NOTHING = Found(lists={}, degraded=(), vector=None, idf_sum=None, left_out_words=0, timings={})
+"""What a search that was not sent found."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Answer:
     hits: Sequence[Hit]
@@ -77,7 +81,8 @@ def search(query: Query, scope: SearchScope, searcher: Searcher, deadline: float
         deadline: on the monotonic clock.
 
     Raises:
-        Unavailable: no channel answered, or one did not and the query wants an error then.
+        Unavailable: no channel answered, and there is no external base that may; or one did not,
+            and the query wants an error then.
     """
     tasks = {
         channel: _ASK[channel](query, scope, searcher, deadline)
@@ -90,10 +95,11 @@ def search(query: Query, scope: SearchScope, searcher: Searcher, deadline: float
     degraded: list[Degraded] = []
     for channel, future in started.items():
         try:
-            answers[channel] = _collect(future)
+            answers[channel] = collect(future)
         except Unavailable as error:
             degraded.append(Degraded(channel, str(error)))
-    if degraded and (query.fails_on_channel or not answers):
+    is_alone = not answers and len(query.own) == len(query.datasets)
+    if degraded and (query.fails_on_channel or is_alone):
         raise Unavailable("; ".join(f"{each.channel}: {each.reason}" for each in degraded))
     return _join(answers, degraded)
 
@@ -110,26 +116,8 @@ def find_cosines(
     future = searcher.pool.start(
         lambda: searcher.search.find_cosines(scope, chunk_ids, vector, timeout)
     )
-    if future is None:
-        raise Unavailable(_FULL)
-    wait([future], timeout=max(0.0, timeout))
-    return _result(future)
-
-
-_FULL = "every search thread is busy"
-_LATE = "no answer within the deadline"
-
-
-def _collect(future: Future[_Answer] | None) -> _Answer:
-    if future is None:
-        raise Unavailable(_FULL)
-    return _result(future)
-
-
-def _result[T](future: Future[T]) -> T:
-    if not future.done():
-        raise Unavailable(_LATE)
-    return future.result()
+    wait([future] if future else [], timeout=max(0.0, timeout))
+    return collect(future)
 
 
 def _join(answers: Mapping[Channel, _Answer], degraded: Sequence[Degraded]) -> Found:
@@ -214,5 +202,5 @@ _ASK = {Channel.VECTOR: _ask_vector, Channel.TEXT: _ask_text, Channel.KEYWORD: _
 def _remaining(deadline: float) -> float:
     remaining = deadline - time.monotonic()
     if remaining <= 0:
-        raise Unavailable(_LATE)
+        raise Unavailable(LATE)
     return remaining

@@ -37,7 +37,7 @@ def show(answer: dict[str, Any], *, explain: bool) -> None:
     """Writes an answer as tables; without a terminal nothing of it is cut."""
     console = open_console(sys.stdout)
     for each in answer["degraded"]:
-        tell(f"Without the {each['channel']} channel: {each['reason']}")
+        tell(f"Degraded, {each['channel']}: {each['reason']}")
     if not answer["records"]:
         tell("Nothing was found.")
     else:

@@ -13,7 +13,7 @@ class Explanation:
     """Every figure that made the final score.
 
     Attributes:
-        channels: rank and raw score in each channel that found the chunk.
+        channels: rank and raw score in each channel that found the chunk, or in the external base.
         vector_score: V, the cosine; None where it is unknown.
         keyword_score: K; None where the query's method has none.
         weights: as applied, their sum 1; None where the method has none.
@@ -22,7 +22,7 @@ class Explanation:
         threshold: what the final score was compared with; None when that was off.
     """
 
-    channels: Mapping[Channel, Standing]
+    channels: Mapping[Channel, Standing] | Mapping[str, Standing]
     vector_score: float | None = None
     keyword_score: float | None = None
     weights: Weights | None = None

@@ -66,7 +66,10 @@ class Fused:
 
 
 def fuse(
-    candidates: Sequence[Candidate], plan: FusionPlan, keyword_scores: Scores | None = None
+    candidates: Sequence[Candidate],
+    plan: FusionPlan,
+    keyword_scores: Scores | None = None,
+    joined: Sequence[Scored] = (),
 ) -> Fused:
     """Scores, orders and thresholds the candidates. What is not known of a candidate counts 0.
 
@@ -74,6 +77,8 @@ def fuse(
         candidates: with V and their standing in each channel; ids are distinct.
         plan: the method, its weights and the threshold.
         keyword_scores: K of each candidate, shape (candidates,).
+        joined: candidates whose final score is somebody else's; they are only ordered and
+            thresholded.
 
     Raises:
         ValueError: the plan's scores are made of K, and it is not there.
@@ -97,7 +102,7 @@ def fuse(
         )
         for candidate, score, keyword_score in zip(candidates, scores.tolist(), shown, strict=True)
     ]
-    return Fused(*pass_threshold(rank(scored), plan.threshold))
+    return Fused(*pass_threshold(rank([*scored, *joined]), plan.threshold))
 
 
 def _score(

@@ -27,6 +27,8 @@ STATUS: Mapping[type[WinnowError], int] = {
     errors.IndexUnavailable: 503,
     errors.DatabaseUnavailable: 503,
     errors.EmbedderFailed: 503,
+    errors.ChatModelFailed: 503,
+    errors.ExternalFailed: 503,
 }
 """What callers are told. Errors that are not here are faults of ours: 500, without details."""
 

@@ -34,6 +34,24 @@ def fill_variables(value: Any, inputs: Mapping[str, Any], pointer: str) -> Any:
             return value
 
 
+def fill_conditions(conditions: Any, inputs: Mapping[str, Any], pointer: str) -> Any:
+    """Returns conditions as they were sent, in groups or not, with the placeholders filled.
+
+    For whoever reads conditions of their own; `parse_filter` has found nothing wrong with these.
+    """
+    return [
+        dict(member)
+        | (
+            {"conditions": fill_conditions(member["conditions"], inputs, pointer)}
+            if "conditions" in member
+            else {"value": fill_variables(member["value"], inputs, pointer)}
+            if "value" in member
+            else {}
+        )
+        for member in conditions
+    ]
+
+
 def _fill_text(text: str, inputs: Mapping[str, Any], pointer: str) -> Any:
     alone = _PLACEHOLDER.fullmatch(text)
     if alone:

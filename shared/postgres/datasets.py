@@ -9,7 +9,14 @@ from sqlalchemy import Connection, Row, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from shared.errors import Conflict, NotFound
-from shared.model import Chunking, Dataset, EmbeddingSpace, IndexingTechnique, JsonObject
+from shared.model import (
+    Chunking,
+    Dataset,
+    EmbeddingSpace,
+    ExternalBase,
+    IndexingTechnique,
+    JsonObject,
+)
 from shared.postgres.ids import as_id, is_among, join_ids
 from shared.postgres.tables import datasets
 
@@ -24,6 +31,7 @@ def create_dataset(
     space: EmbeddingSpace,
     retrieval: JsonObject,
     chunking: Chunking,
+    external: ExternalBase | None = None,
 ) -> Dataset:
     """Makes a dataset; raises `Conflict` where the tenant has one of that name."""
     statement = (
@@ -33,6 +41,8 @@ def create_dataset(
             tenant_id=tenant_id,
             name=name,
             description=description,
+            provider="internal" if external is None else "external",
+            external=None if external is None else asdict(external),
             indexing_technique=indexing_technique,
             embedding_provider=space.provider,
             embedding_model=space.model,
@@ -109,6 +119,7 @@ def _dataset(row: Row[Any]) -> Dataset:
         description=row.description,
         indexing_technique=IndexingTechnique(row.indexing_technique),
         space=EmbeddingSpace(row.embedding_provider, row.embedding_model, row.embedding_dimension),
+        external=None if row.external is None else ExternalBase(**row.external),
         retrieval=row.retrieval,
         chunking=Chunking(**row.chunking),
         searchable_count=row.searchable_count,

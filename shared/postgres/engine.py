@@ -47,6 +47,7 @@ def connect(
         # The pool's own mode, so that a read costs its statement and nothing around it.
         isolation_level="AUTOCOMMIT",
         connect_args=arguments,
+        hide_parameters=True,  # errors end in logs, and parameters may be keys
     )
     event.listen(engine, "handle_error", _distrust)
     event.listen(engine, "checkin", _note_rest)

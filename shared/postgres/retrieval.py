@@ -83,15 +83,18 @@ def _split(joined: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A winner's text and where it comes from."""
+    """A winner's text and where it comes from.
 
-    chunk_id: str
-    document_id: str
+    One of an external base has neither chunk nor document, nor a position.
+    """
+
+    chunk_id: str | None
+    document_id: str | None
     dataset_id: str
     content: str
     title: str
     metadata: JsonObject
-    position: int
+    position: int | None
     page: int | None
     source: str | None
 

@@ -20,10 +20,13 @@ from functions.retrieve.parts import Parts as RetrieveParts
 from functions.retrieve.pool import Pool
 from functions.retrieve.search import Searcher
 from shared.errors import WinnowError
+from shared.external.client import ExternalClient
+from shared.external.guard import split_hosts
 from shared.http.app import make_app
 from shared.http.keys import guard
 from shared.model import Change, EmbeddingSpace
 from shared.ports import ChunkIndex, ChunkSearch, ContentStore, Embedder
+from tests.fakes.chat import FakeChatModels
 from tests.fakes.embedder import FakeEmbedder
 from tests.fakes.objects import FakeObjects
 
@@ -133,6 +136,12 @@ class App:
         assert found["degraded"] == []
         return found
 
+    def with_chat(self, chat_for: Any, timeout: float = 5) -> "App":
+        """Returns the same application over other chat models."""
+        parts = replace(self.retrieve_parts, chat_for=chat_for, chat_timeout=timeout)
+        api = make_app(make_router(parts, guard(KEY)), most_bytes=1_000_000)
+        return replace(self, retrieve_parts=parts, api=api, client=open_client(api))
+
     def titles(self, dataset_ids: str | Sequence[str], query: str, **body: Any) -> list[str]:
         return [r["title"] for r in self.retrieve(dataset_ids, query, **body)["records"]]
 
@@ -150,7 +159,7 @@ class App:
             pool=pool or self.retrieve_parts.searcher.pool,
             depth=100,
         )
-        parts = RetrieveParts(self.engine, searcher)
+        parts = replace(self.retrieve_parts, searcher=searcher)
         api = make_app(make_router(parts, guard(KEY)), most_bytes=1_000_000)
         return replace(self, search=search, retrieve_parts=parts, api=api, client=open_client(api))
 
@@ -185,7 +194,13 @@ def open_client(api: FastAPI) -> TestClient:
 
 
 def build(
-    engine: Engine, index: ChunkIndex, search: ChunkSearch, content: ContentStore, *, threads: int
+    engine: Engine,
+    index: ChunkIndex,
+    search: ChunkSearch,
+    content: ContentStore,
+    *,
+    threads: int,
+    external_hosts: str = "",
 ) -> App:
     """Puts an application together."""
     embedders, objects = Embedders(), FakeObjects()
@@ -199,10 +214,16 @@ def build(
     )
     queue = InProcessQueue(lambda change: ingest(change, ingest_parts))
     manage = ManageParts(
-        engine=engine, content=content, queue=queue, max_bytes=1_000_000, wait_seconds=5
+        engine=engine,
+        content=content,
+        queue=queue,
+        max_bytes=1_000_000,
+        wait_seconds=5,
+        external_hosts=split_hosts(external_hosts),
     )
     searcher = Searcher(search=search, embedder_for=embedders, pool=Pool(threads), depth=100)
-    retrieve = RetrieveParts(engine, searcher)
+    external = ExternalClient(external_hosts, connections=4)
+    retrieve = RetrieveParts(engine, searcher, external, FakeChatModels(), chat_timeout=5)
     caller = guard(KEY)
     api = make_app(
         datasets.make_router(manage, caller),

@@ -6,18 +6,26 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, FiniteFloat
 
-from functions.retrieve.query import Query, Result
+from functions.retrieve.query import Applied, AutomaticFilter, Query, Result
 from shared.errors import InvalidRequest
 from shared.fusion.fuse import FusionMethod, FusionPlan
 from shared.fusion.weighted import Weights
-from shared.http.bodies import Body, FusionBody, RetrievalBody, check_available
-from shared.metadata.conditions import Tree
+from shared.http.bodies import Body, FusionBody, QueryText, RetrievalBody, check_available
+from shared.metadata.conditions import Joiner, Tree
 from shared.metadata.parse import parse_filter
-from shared.model import Dataset, EmbeddingSpace, IndexingTechnique, SearchMethod, Vector
+from shared.metadata.variables import fill_conditions
+from shared.model import Dataset, EmbeddingSpace, JsonObject, SearchMethod, Vector
 from shared.models.vectors import VectorRefused, as_vector
 
 MOST_ANSWER_BYTES = 5_000_000
 _NEEDS_VECTORS = {SearchMethod.SEMANTIC, SearchMethod.HYBRID}
+
+
+class ChatModelBody(Body):
+    """Which chat model finds the filter in the query."""
+
+    provider: str | None = None
+    model: Annotated[str, Field(min_length=1, max_length=2_048)]
 
 
 class FilterBody(Body):
@@ -27,14 +35,14 @@ class FilterBody(Body):
     logical_operator: str | None = None
     conditions: list[Any] | dict[str, Any] | None = None
     inputs: dict[str, Any] | None = None
-    model: dict[str, Any] | None = None
+    model: ChatModelBody | None = None
     on_automatic_failure: Literal["unfiltered", "empty", "error"] = "unfiltered"
 
 
 class RetrieveBody(RetrievalBody):
     """POST /v1/retrieve. Only query and dataset_ids are required."""
 
-    query: Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
+    query: QueryText
     dataset_ids: Annotated[list[str], Field(min_length=1, max_length=100)]
     metadata_filtering: FilterBody | None = None
     on_channel_failure: Literal["degrade", "error"] = "degrade"
@@ -52,13 +60,14 @@ def to_query(body: RetrieveBody, tenant_id: str, datasets: Sequence[Dataset]) ->
     """
     if body.attachments:
         raise InvalidRequest.at("/attachments", "image queries are not available yet")
-    space = _agree(datasets)
+    own = [dataset for dataset in datasets if dataset.external is None]
+    space = _agree(own) if own else None
     settings = RetrievalBody.model_validate(
-        _defaults(datasets[0])
+        _defaults(datasets[0], space)
         | body.model_dump(include=set(RetrievalBody.model_fields), exclude_unset=True)
     )
     method = SearchMethod(settings.search_method)
-    if method in _NEEDS_VECTORS and not space.has_vectors:
+    if space and method in _NEEDS_VECTORS and not space.has_vectors:
         raise InvalidRequest.at(
             "/search_method", "an economy dataset takes keyword_search and full_text_search only"
         )
@@ -67,11 +76,13 @@ def to_query(body: RetrieveBody, tenant_id: str, datasets: Sequence[Dataset]) ->
         text=body.query,
         datasets=datasets,
         filter=_read_filter(body.metadata_filtering),
+        automatic=_read_automatic(body.metadata_filtering),
         plan=_plan(settings, method, body.fusion),
         top_k=settings.top_k,
-        vector=_read_vector(body.query_vector, space, method),
+        vector=_read_vector(body.query_vector, space, method) if space else None,
         deadline=body.deadline_ms / 1000,
         fails_on_channel=body.on_channel_failure == "error",
+        condition=_pass_on(body.metadata_filtering),
     )
 
 
@@ -114,8 +125,8 @@ def _agree(datasets: Sequence[Dataset]) -> EmbeddingSpace:
     return datasets[0].space
 
 
-def _defaults(dataset: Dataset) -> dict[str, Any]:
-    economy = dataset.indexing_technique is IndexingTechnique.ECONOMY
+def _defaults(dataset: Dataset, space: EmbeddingSpace | None) -> dict[str, Any]:
+    economy = space is not None and not space.has_vectors
     usual = {"search_method": SearchMethod.KEYWORD} if economy else {}
     return usual | dict(dataset.retrieval)
 
@@ -140,16 +151,41 @@ def _plan(settings: RetrievalBody, method: SearchMethod, sent: FusionBody | None
 
 
 def _read_filter(body: FilterBody | None) -> Tree | None:
-    if body is None or body.mode == "disabled":
+    if body is None or body.mode != "manual":
         return None
-    if body.mode == "automatic":
-        raise InvalidRequest.at("/metadata_filtering/mode", "automatic mode is not available yet")
     return parse_filter(
         body.logical_operator,
         body.conditions,
         pointer="/metadata_filtering",
         inputs=body.inputs or {},
     )
+
+
+def _read_automatic(body: FilterBody | None) -> AutomaticFilter | None:
+    if body is None or body.mode != "automatic":
+        return None
+    if body.conditions:
+        raise InvalidRequest.at("/metadata_filtering/conditions", "belong to manual mode")
+    word = (body.logical_operator or Joiner.OR).lower()
+    if word not in set(Joiner):
+        raise InvalidRequest.at("/metadata_filtering/logical_operator", "must be and or or")
+    return AutomaticFilter(
+        joiner=Joiner(word),
+        on_failure=body.on_automatic_failure,
+        provider=body.model.provider if body.model else None,
+        model=body.model.model if body.model else None,
+    )
+
+
+def _pass_on(body: FilterBody | None) -> JsonObject | None:
+    """Returns the conditions as they were sent, variables filled, for external bases."""
+    if body is None or body.mode != "manual" or not body.conditions:
+        return None
+    place, inputs = "/metadata_filtering", body.inputs or {}
+    return {
+        "logical_operator": (body.logical_operator or "and").lower(),
+        "conditions": fill_conditions(body.conditions, inputs, place),
+    }
 
 
 def _read_vector(
@@ -187,6 +223,8 @@ def _show_record(record: Any, explain: bool) -> dict[str, Any]:
 def _show_filter(body: FilterBody | None, result: Result) -> dict[str, Any] | None:
     if body is None or body.mode == "disabled":
         return None
+    if result.applied is not None:
+        return _show_applied(result.applied, result.matched_documents)
     return {
         "mode": body.mode,
         "logical_operator": (body.logical_operator or "and").lower(),
@@ -194,4 +232,15 @@ def _show_filter(body: FilterBody | None, result: Result) -> dict[str, Any] | No
         "dropped": [],
         "failure": None,
         "matched_documents": result.matched_documents,
+    }
+
+
+def _show_applied(applied: Applied, matched_documents: int | None) -> dict[str, Any]:
+    return {
+        "mode": "automatic",
+        "logical_operator": applied.joiner,
+        "conditions": list(applied.conditions),
+        "dropped": [{"condition": each, "reason": reason} for each, reason in applied.dropped],
+        "failure": applied.failure,
+        "matched_documents": matched_documents,
     }

@@ -72,7 +72,7 @@ def test_a_known_model_needs_no_dimension(app: App) -> None:
         ({"name": "x", "embedding": GIVEN | {"provider": "local"}}, "/embedding/model"),
         ({"name": "x", "embedding": GIVEN | {"colour": 1}}, "/embedding/colour"),
         ({"name": "x", "embedding": GIVEN, "indexing_technique": "economy"}, "/embedding"),
-        ({"name": "x", "embedding": GIVEN, "provider": "external"}, "/provider"),
+        ({"name": "x", "embedding": GIVEN, "provider": "external"}, "/embedding"),
         ({"name": "x", "embedding": GIVEN, "colour": "red"}, "/colour"),
         ({"name": "x", "embedding": GIVEN, "retrieval": {"top_k": 0}}, "/retrieval/top_k"),
         ({"name": "x", "embedding": GIVEN, "retrieval": {"top": 1}}, "/retrieval/top"),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from shared.errors import InvalidRequest
-from shared.metadata.variables import fill_variables
+from shared.metadata.variables import fill_conditions, fill_variables
 
 INPUTS = {
     "uid": "u-7",
@@ -70,3 +70,18 @@ def test_refuses(value: Any, pointer: str, named: str) -> None:
     with pytest.raises(InvalidRequest, match=f'"{named}"') as refusal:
         fill_variables(value, INPUTS, pointer="/value")
     assert [problem.pointer for problem in refusal.value.problems] == [pointer]
+
+
+def test_conditions_are_filled_wherever_they_stand_and_else_left_as_they_were_sent() -> None:
+    sent: list[dict[str, Any]] = [
+        {"name": "lang", "comparison_operator": "is", "value": "{{lang}}"},
+        {"name": "note", "comparison_operator": "empty"},
+        {"logical_operator": "not", "conditions": [{"name": "tags", "value": ["x", "{{lang}}"]}]},
+    ]
+    filled = fill_conditions(sent, {"lang": "{{other}}"}, "")
+    assert filled == [
+        {"name": "lang", "comparison_operator": "is", "value": "{{other}}"},
+        {"name": "note", "comparison_operator": "empty"},
+        {"logical_operator": "not", "conditions": [{"name": "tags", "value": ["x", "{{other}}"]}]},
+    ]
+    assert sent[0]["value"] == "{{lang}}"
