@@ -157,6 +157,17 @@ def move_fields(metadata: JsonObject, moves: Moves) -> JsonObject:
     return moved | stays
 
 
+def is_same(one: Any, other: Any) -> bool:
+    """Tells whether two JSON values are equal; true is not 1, though Python thinks so."""
+    match one, other:
+        case (Mapping(), Mapping()):
+            return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
+        case (list(), list()):
+            return len(one) == len(other) and all(map(is_same, one, other))
+        case _:
+            return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+
+
 COUNTS = ("documents", *(f"fit_{kind}" for kind in FieldType))
 """What is counted of a field: documents that have it, and values that fit each type."""
 

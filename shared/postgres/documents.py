@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Row, func, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.errors import NotFound, StaleVersion
-from shared.metadata.fields import move_fields
+from shared.metadata.fields import is_same, move_fields
 from shared.metadata.filter_values import Builtins, FilterValues, filter_values
 from shared.model import Action, Change, Document, IndexingStatus, JsonObject
 from shared.postgres import fields, outbox
@@ -60,7 +60,7 @@ def judge_write(current: Document, write: DocumentWrite) -> Effect:
     A deleted document takes only a newer version, and then all of it.
     """
     same_content = current.content_hash == write.content_hash and current.deleted_at is None
-    same_words = current.metadata == write.metadata and current.name == write.name
+    same_words = is_same(current.metadata, write.metadata) and current.name == write.name
     same_words = same_words and current.source == write.source
     if write.version is not None and write.version <= current.version:
         if write.version == current.version and same_content and same_words:

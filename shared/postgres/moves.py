@@ -6,6 +6,7 @@ the first, and asking for the same again finishes it.
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -14,6 +15,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
+    Subquery,
     Text,
     Uuid,
     bindparam,
@@ -35,7 +37,7 @@ from shared.postgres.fields import begin_move, find_field, finish_move, lock_mov
 from shared.postgres.tables import documents
 
 BATCH = 500
-"""The most documents that one transaction rewrites."""
+"""The most documents that one transaction looks at, and rewrites."""
 
 type _Place = tuple[datetime, str]
 
@@ -52,7 +54,7 @@ def move_field(
         dataset_id: a dataset that there is.
         name: of the field, in NFC.
         target: the new name, in NFC; None deletes the field.
-        seconds: no batch begins after so long.
+        seconds: once something is rewritten, no batch begins after so long.
 
     Returns:
         How many documents are left for the same call again; 0 once all is done.
@@ -67,10 +69,10 @@ def move_field(
     place: _Place | None = None
     while True:
         with transaction(engine) as connection:
-            place = _rewrite_batch(connection, dataset_id, name, place)
+            place, is_rewritten = _rewrite_batch(connection, dataset_id, name, place)
         if place is None:
             break
-        if time.monotonic() > end:
+        if is_rewritten and time.monotonic() > end:
             return _count_left(engine, dataset_id, name)
     with transaction(engine) as connection:
         finish_move(connection, dataset_id, name)
@@ -79,11 +81,26 @@ def move_field(
 
 def _rewrite_batch(
     connection: Connection, dataset_id: str, name: str, after: _Place | None
-) -> _Place | None:
-    """Rewrites the next documents that have the field; returns the last one's place, or None."""
-    page = _lock_page(connection, dataset_id, name, after)
-    if not page:
-        return None
+) -> tuple[_Place | None, bool]:
+    """Rewrites those of the next documents that have the field.
+
+    Returns:
+        The place of the last one that was looked at, None where there is none; and whether
+        any was rewritten.
+    """
+    window = _list_next(dataset_id, after)
+    last = connection.execute(
+        select(window).order_by(window.c.created_at.desc(), window.c.id.desc()).limit(1)
+    ).one_or_none()
+    if last is None:
+        return None, False
+    page = _lock_those(connection, window, name)
+    if page:
+        _rewrite(connection, dataset_id, page)
+    return (last.created_at, last.id), bool(page)
+
+
+def _rewrite(connection: Connection, dataset_id: str, page: Sequence[Document]) -> None:
     moves = lock_moves(connection, dataset_id)
     moved = [_move(document, moves) for document in page]
     rows = [
@@ -96,26 +113,29 @@ def _rewrite_batch(
         for before, after in zip(page, moved, strict=True)
     ]
     observe(connection, dataset_id, pairs)
-    return page[-1].created_at, page[-1].id
 
 
 def _move(document: Document, moves: Moves) -> Document:
     return replace(document, metadata=move_fields(document.metadata, moves))
 
 
-def _lock_page(
-    connection: Connection, dataset_id: str, name: str, after: _Place | None
-) -> list[Document]:
+def _list_next(dataset_id: str, after: _Place | None) -> Subquery:
     # Tombstones too: what is sent after them may take up their metadata.
+    place = documents.c.created_at, documents.c.id
+    statement = select(*place).where(documents.c.dataset_id == dataset_id)
+    if after is not None:
+        statement = statement.where(tuple_(*place) > after)
+    return statement.order_by(*place).limit(BATCH).subquery("next")
+
+
+def _lock_those(connection: Connection, window: Subquery, name: str) -> list[Document]:
     statement = (
         select(documents)
-        .where(documents.c.dataset_id == dataset_id, _has_field(name))
+        .join(window, window.c.id == documents.c.id)
+        .where(_has_field(name))
         .order_by(documents.c.created_at, documents.c.id)
-        .limit(BATCH)
-        .with_for_update()
+        .with_for_update(of=documents)
     )
-    if after is not None:
-        statement = statement.where(tuple_(documents.c.created_at, documents.c.id) > after)
     return [read_document(row) for row in connection.execute(statement)]
 
 

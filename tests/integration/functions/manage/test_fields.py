@@ -148,6 +148,13 @@ def test_a17_values_of_declared_types_come_back_identical(app: App) -> None:
     assert find(app, dataset, "b", "is", False) == []
 
 
+def test_a17_true_in_place_of_one_is_a_change(app: App) -> None:
+    dataset = app.dataset()
+    for value in (1, True, 1):
+        made = app.put(dataset, "a", near("x", 0.5), external_id="e", metadata={"ok": value})
+        assert made["metadata"]["ok"] is value
+
+
 def test_declaring_tells_how_many_values_do_not_fit_and_leaves_them(app: App) -> None:
     dataset = app.dataset()
     made = put(app, dataset, "a", {"n": "one"})

@@ -17,6 +17,7 @@ from shared.metadata.fields import (
     count_changes,
     fits,
     infer,
+    is_same,
     move_fields,
 )
 from shared.metadata.filter_values import BUILTIN_NAMES
@@ -149,6 +150,22 @@ def test_moving_again_changes_nothing_more(
     assert {n: v for n, v in moved.items() if n != "d"} == {
         n: v for n, v in metadata.items() if n not in moves
     }
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ({"a": [1, {"b": True}]}, {"a": [1, {"b": True}]}, True),
+        ({"a": [1, {"b": True}]}, {"a": [1, {"b": 1}]}, False),
+        ({"a": 1}, {"a": 1.0}, True),
+        ({"a": None}, {}, False),
+        ({"a": False}, {"a": 0}, False),
+        ({"a": [1]}, {"a": [1, 1]}, False),
+        ({"a": "1"}, {"a": 1}, False),
+    ],
+)
+def test_a17_true_is_not_one(one: Any, other: Any, expected: bool) -> None:
+    assert is_same(one, other) is is_same(other, one) is expected
 
 
 def test_what_is_counted_of_a_field() -> None:
