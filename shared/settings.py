@@ -42,6 +42,8 @@ class Settings(BaseSettings):
     embedder_timeout_seconds: float = Field(default=10.0, gt=0)
     openai_base_url: str | None = None
     openai_api_key: SecretStr | None = None
+    openai_api_key_secret: str | None = None
+    """ARN of the Secrets Manager secret that holds it."""
     local_models: Path | None = None
     """Folder with one folder a local model: model.onnx and tokenizer.json."""
     request_max_bytes: int = Field(default=6_000_000, ge=1_000)

@@ -7,12 +7,13 @@ from typing import Protocol
 
 from pydantic import SecretStr
 
-from shared.errors import ConfigurationError, InvalidRequest
+from shared.errors import ConfigurationError, EmbedderFailed, InvalidRequest
 from shared.model import NO_VECTORS, EmbeddingSpace
 from shared.models import bedrock, local
 from shared.models.openai_compatible import OpenAICompatibleEmbedder
 from shared.models.transport import Transport
 from shared.ports import Embedder
+from shared.secrets import read_secret
 
 MAX_DIMENSION = 16_000
 """What the index takes."""
@@ -50,6 +51,11 @@ class ModelSettings(Protocol):
     @property
     def openai_api_key(self) -> SecretStr | None:
         """Its key, if it asks for one."""
+        ...
+
+    @property
+    def openai_api_key_secret(self) -> str | None:
+        """ARN of the secret that holds the key."""
         ...
 
     @property
@@ -105,6 +111,7 @@ def make_embedder(space: EmbeddingSpace, settings: ModelSettings) -> Embedder | 
     Raises:
         InvalidRequest: no embedder makes such vectors.
         ConfigurationError: a setting that this embedder needs is missing.
+        EmbedderFailed: the key can't be read now.
     """
     with _building:
         return _make(space, settings)
@@ -148,9 +155,20 @@ def _make_openai_compatible(space: EmbeddingSpace, settings: ModelSettings) -> E
         space,
         _open_transport(settings),
         base_url=settings.openai_base_url,
-        api_key=settings.openai_api_key,
+        api_key=_find_api_key(settings),
         timeout=settings.embedder_timeout_seconds,
     )
+
+
+def _find_api_key(settings: ModelSettings) -> SecretStr | None:
+    if settings.openai_api_key is not None or settings.openai_api_key_secret is None:
+        return settings.openai_api_key
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415, long to load
+
+    try:
+        return SecretStr(read_secret(settings.openai_api_key_secret))
+    except (BotoCoreError, ClientError) as error:
+        raise EmbedderFailed("the key of the embedding model can't be read") from error
 
 
 def _make_local(space: EmbeddingSpace, settings: ModelSettings) -> Embedder:

@@ -3,12 +3,15 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
+import boto3
 import pytest
+from botocore.exceptions import EndpointConnectionError
 from pydantic import SecretStr
 
 from local.artifacts import model_files
-from shared.errors import ConfigurationError, InvalidRequest
+from shared.errors import ConfigurationError, EmbedderFailed, InvalidRequest
 from shared.model import NO_VECTORS, EmbeddingSpace
 from shared.models.embedders import check_space, make_embedder
 from shared.settings import Settings
@@ -90,6 +93,29 @@ def test_an_openai_compatible_space_uses_the_settings(server: OpenAIServer) -> N
     assert embedder.space == space
     embedder.embed_passages(["text"])
     assert server.requests[0].headers["Authorization"] == "Bearer sk-1"
+
+
+def test_the_key_may_be_a_secret_that_is_read_when_it_is_needed(
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = EmbeddingSpace("openai_compatible", "m", 8)
+    arn = "arn:aws:secretsmanager:us-east-1:1:secret:key"
+    configured = settings(openai_base_url=f"{server.url}/v1", openai_api_key_secret=arn)
+
+    def fail(**_arguments: str) -> dict[str, str]:
+        raise EndpointConnectionError(endpoint_url="http://nowhere")
+
+    client = SimpleNamespace(get_secret_value=fail)
+    monkeypatch.setattr(boto3, "client", lambda _service: client)
+    with pytest.raises(EmbedderFailed) as failed:
+        make_embedder(space, configured)
+    assert "nowhere" not in str(failed.value)
+    # What failed is tried again.
+    client.get_secret_value = lambda SecretId: {"SecretString": f"key of {SecretId}"}  # noqa: N803
+    embedder = make_embedder(space, configured)
+    assert embedder is not None
+    embedder.embed_query("text", 5)
+    assert server.requests[0].headers["Authorization"] == f"Bearer key of {arn}"
 
 
 def test_a_local_space_reads_its_models_folder() -> None:
