@@ -190,6 +190,7 @@ outbox = Table(
     Column("attempts", Integer, nullable=False, server_default="0"),
     Column("available_at", _instant(), nullable=False, server_default=func.now()),
     Column("last_error", Text),
+    Column("token", _id()),
     _made(),
 )
 Index("outbox_available", outbox.c.available_at)

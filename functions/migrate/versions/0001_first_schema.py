@@ -169,6 +169,7 @@ def upgrade() -> None:
             attempts INTEGER DEFAULT '0' NOT NULL,
             available_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
             last_error TEXT,
+            token UUID,
             created_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
             PRIMARY KEY (document_id),
             FOREIGN KEY(document_id) REFERENCES documents (id) ON DELETE CASCADE
