@@ -6,11 +6,12 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 
 from shared import errors
 from shared.errors import InvalidRequest, Problem, WinnowError, join_pointer
-from shared.telemetry import logger
+from shared.telemetry import log_failure
 
 STATUS: Mapping[type[WinnowError], int] = {
     errors.InvalidRequest: 400,
@@ -57,6 +58,8 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _refuse)
     app.add_exception_handler(HTTPException, _pass_on)
     app.add_exception_handler(WinnowError, _answer)
+    # What Exception's own handler answers is raised again, and the server logs it in its words.
+    app.add_exception_handler(SQLAlchemyError, _answer)
     app.add_exception_handler(Exception, _answer)
 
 
@@ -83,7 +86,7 @@ def _words(found: Mapping[str, Any]) -> str:
 async def _answer(_request: Request, error: Exception) -> JSONResponse:
     answer = respond(error)
     if answer.status_code >= 500:  # noqa: PLR2004
-        logger.error("request failed", exc_info=error)
+        log_failure("request failed", error)
     return answer
 
 

@@ -9,6 +9,8 @@ from sqlalchemy.exc import ProgrammingError
 from shared.errors import DatabaseUnavailable
 from shared.postgres.engine import connect, read, transaction
 
+pytestmark = pytest.mark.usefixtures("driver_leaks")
+
 
 @pytest.fixture
 def pool_of_one(migrated_url: str) -> Iterator[Engine]:
@@ -40,7 +42,6 @@ def test_a_connection_survives_an_error_of_the_database(pool_of_one: Engine) -> 
     assert backend() == before
 
 
-@pytest.mark.usefixtures("driver_leaks")
 def test_a_server_that_is_away_is_unavailable_and_its_address_stays_ours() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
@@ -111,7 +112,6 @@ def test_a_full_pool_is_unavailable(migrated_url: str) -> None:
     engine.dispose()
 
 
-@pytest.mark.usefixtures("driver_leaks")
 def test_a_wrong_password_is_unavailable_and_is_not_told(migrated_url: str) -> None:
     url = make_url(migrated_url).set(username="nobody", password="hunter2")
     engine = connect(url.render_as_string(hide_password=False), timeout=2)
