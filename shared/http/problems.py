@@ -80,6 +80,8 @@ def problems_of(found: Sequence[Any], base: str = "") -> InvalidRequest:
 
 
 def _words(found: Mapping[str, Any]) -> str:
+    if found["type"] in {"model_type", "model_attributes_type", "dict_type"}:
+        return "must be an object"
     return "unknown field" if found["type"] == "extra_forbidden" else str(found["msg"])
 
 
