@@ -145,6 +145,8 @@ Index(
     documents.c.filter_values,
     postgresql_using="gin",
     postgresql_ops={"filter_values": "jsonb_path_ops"},
+    # Without a list of pending entries, which each look-up would have to read through.
+    postgresql_with={"fastupdate": "off"},
 )
 Index("documents_searchable", documents.c.dataset_id, documents.c.seq, postgresql_where=searchable)
 Index("documents_hidden", documents.c.dataset_id, documents.c.seq, postgresql_where=hidden)

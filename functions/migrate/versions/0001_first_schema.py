@@ -108,6 +108,7 @@ def upgrade() -> None:
     )
     op.execute(
         "CREATE INDEX documents_filter_values ON documents USING gin (filter_values jsonb_path_ops)"
+        " WITH (fastupdate = off)"
     )
     op.execute(
         "CREATE INDEX documents_hidden ON documents (dataset_id, seq) "
