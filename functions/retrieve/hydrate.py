@@ -10,9 +10,12 @@ from shared.fusion.rank import Dropped, DropReason, Scored, cut, shown_score
 from shared.postgres import retrieval
 from shared.postgres.engine import read
 
+NEXT_PAGE = 50
+"""Candidates that are looked up at once where the first top_k were not enough."""
+
 
 def hydrate(
-    query: Query, ranked: Sequence[Scored], engine: Engine, watch: Stopwatch
+    query: Query, ranked: Sequence[Scored], engine: Engine, watch: Stopwatch, timeout: float
 ) -> tuple[list[Record], list[Dropped]]:
     """Returns the first top_k candidates that may be seen, and those that fell out.
 
@@ -21,16 +24,20 @@ def hydrate(
     """
     records: list[Record] = []
     dropped: list[Dropped] = []
-    rest = list(ranked)
-    with read(engine) as connection:
-        while rest and len(records) < query.top_k:
-            page, rest = rest[: query.top_k - len(records)], rest[query.top_k - len(records) :]
+    done, size = 0, query.top_k
+    with read(engine, timeout) as connection:
+        while done < len(ranked) and len(records) < query.top_k:
+            page = ranked[done : done + size]
+            size = max(NEXT_PAGE, query.top_k)
             ids = [scored.chunk_id for scored in page]
             found = retrieval.hydrate(connection, query.tenant_id, ids, watch.age(), query.filter)
             for scored in page:
-                passage = found.get(scored.chunk_id)
-                if passage is None:
+                if len(records) == query.top_k:
+                    break
+                done += 1
+                text = found.get(scored.chunk_id)
+                if text is None:
                     dropped.append(Dropped.of(scored, DropReason.HIDDEN))
                 else:
-                    records.append(Record(passage, shown_score(scored.score), scored.explanation))
-    return records, [*dropped, *cut(rest, 0)[1]]
+                    records.append(Record(text, shown_score(scored.score), scored.explanation))
+    return records, [*dropped, *cut(list(ranked[done:]), 0)[1]]

@@ -17,7 +17,7 @@ from shared.postgres.retrieval import load_keywords
 
 
 def load_keyword_scores(
-    query: Query, found: Found, candidates: Sequence[Candidate], engine: Engine
+    query: Query, found: Found, candidates: Sequence[Candidate], engine: Engine, timeout: float
 ) -> NDArray[np.float64] | None:
     """Returns K of each candidate; None where the query's method has no use for it.
 
@@ -32,6 +32,6 @@ def load_keyword_scores(
     if not weighs and query.search_method is not SearchMethod.KEYWORD:
         return None
     wanted = dify_keywords(query.text)
-    with read(engine) as connection:
+    with read(engine, timeout) as connection:
         kept = load_keywords(connection, [candidate.chunk_id for candidate in candidates])
     return dify_scores(wanted, kept)

@@ -16,6 +16,10 @@ from shared.fusion.deduplicate import deduplicate
 from shared.fusion.fuse import FusionMethod, fuse
 from shared.model import Candidate, Channel, SearchMethod, SearchScope
 
+LEAST_SECONDS = 1.0
+"""What PostgreSQL always gets: a channel that is late takes all the time there is, and the others'
+hits still need their text."""
+
 
 def retrieve(query: Query, parts: Parts) -> Result:
     """Answers a query.
@@ -25,18 +29,18 @@ def retrieve(query: Query, parts: Parts) -> Result:
     """
     watch = Stopwatch()
     deadline = time.monotonic() + query.deadline
-    allowed = prefilter(query, parts.engine)
+    allowed = prefilter(query, parts.engine, _left(deadline))
     watch.lap("prefilter")
     if allowed.scope is None:
         return Result(matched_documents=allowed.matched_documents, timings=watch.total())
     found = search(query, allowed.scope, parts.searcher, deadline)
     candidates, degraded = _complete(query, allowed.scope, found, parts, deadline)
     watch.lap("search")
-    keyword_scores = load_keyword_scores(query, found, candidates, parts.engine)
+    keyword_scores = load_keyword_scores(query, found, candidates, parts.engine, _left(deadline))
     watch.lap("load")
     fused = fuse(candidates, query.plan, keyword_scores)
     watch.lap("fuse")
-    records, fell_out = hydrate(query, fused.ranked, parts.engine, watch)
+    records, fell_out = hydrate(query, fused.ranked, parts.engine, watch, _left(deadline))
     watch.lap("hydrate")
     return Result(
         records=records,
@@ -46,6 +50,10 @@ def retrieve(query: Query, parts: Parts) -> Result:
         left_out_words=found.left_out_words,
         timings={**watch.total(), **found.timings},
     )
+
+
+def _left(deadline: float) -> float:
+    return max(LEAST_SECONDS, deadline - time.monotonic())
 
 
 def _complete(

@@ -13,9 +13,10 @@ from functions.retrieve.pool import Pool
 from functions.retrieve.query import Degraded, Query
 from functions.retrieve.stopwatch import Stopwatch
 from shared.analysis.analyzer import analyze, keywords
-from shared.errors import EmbedderFailed, Unavailable
+from shared.errors import EmbedderFailed, Unavailable, WinnowError
 from shared.model import Channel, Hit, SearchMethod, SearchScope, Vector
 from shared.ports import ChunkSearch, Embedder
+from shared.telemetry import log_failure
 
 MOST_WORDS = 512
 """Distinct words of a text query; the engine refuses more than 1,024."""
@@ -93,6 +94,9 @@ def search(query: Query, scope: SearchScope, searcher: Searcher, deadline: float
             answers[channel] = _collect(future)
         except Unavailable as error:
             degraded.append(Degraded(channel, str(error)))
+        except WinnowError as error:  # a fault of ours, which is no reason to withhold the others'
+            log_failure("a channel failed", error, channel=channel)
+            degraded.append(Degraded(channel, _FAULT))
     if degraded and (query.fails_on_channel or not answers):
         raise Unavailable("; ".join(f"{each.channel}: {each.reason}" for each in degraded))
     return _join(answers, degraded)
@@ -116,6 +120,7 @@ def find_cosines(
     return _result(future)
 
 
+_FAULT = "an unexpected error; the logs tell more"
 _FULL = "every search thread is busy"
 _LATE = "no answer within the deadline"
 

@@ -27,7 +27,7 @@ from shared.postgres.tables import chunks, datasets, documents, hidden, membersh
 
 
 def find_allowlists(
-    connection: Connection, dataset_ids: Sequence[str], tree: Tree
+    connection: Connection, tenant_id: str, dataset_ids: Sequence[str], tree: Tree
 ) -> dict[str, tuple[Allowlist, int]]:
     """Returns each dataset's allowlist and how many documents match, in one statement.
 
@@ -42,6 +42,7 @@ def find_allowlists(
         select(documents.c.dataset_id, func.count().label("matched"), _packed(), total.label("all"))
         .where(
             documents.c.dataset_id.in_(dataset_ids),
+            documents.c.tenant_id == tenant_id,
             searchable,
             to_sql(tree, documents.c.filter_values),
         )
@@ -57,10 +58,12 @@ def find_allowlists(
     return {each: found.get(each, (NoDocuments(), 0)) for each in dataset_ids}
 
 
-def find_hidden(connection: Connection, dataset_ids: Sequence[str]) -> BitMap:
+def find_hidden(connection: Connection, tenant_id: str, dataset_ids: Sequence[str]) -> BitMap:
     """Returns the `seq`s of documents that are in the index and must not be found."""
     packed = connection.execute(
-        select(_packed()).where(documents.c.dataset_id.in_(dataset_ids), hidden)
+        select(_packed()).where(
+            documents.c.dataset_id.in_(dataset_ids), documents.c.tenant_id == tenant_id, hidden
+        )
     ).scalar_one()
     return BitMap() if packed is None else _unpack(packed)
 
@@ -82,8 +85,8 @@ def _split(joined: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
-    """A winner's text and where it comes from."""
+class RecordText:
+    """A record's text and where it comes from."""
 
     chunk_id: str
     document_id: str
@@ -102,7 +105,7 @@ def hydrate(
     chunk_ids: Sequence[str],
     age: float,
     tree: Tree | None = None,
-) -> dict[str, Passage]:
+) -> dict[str, RecordText]:
     """Returns those chunks that this tenant's queries may see now.
 
     Args:
@@ -114,17 +117,17 @@ def hydrate(
         tree: the query's filter; it holds for what a document is now, whatever it was when the
             allowlist was made.
     """
-    passages = _PASSAGES
+    texts = _TEXTS
     if tree is not None:
-        passages = passages.where(to_sql(tree, documents.c.filter_values))
+        texts = texts.where(to_sql(tree, documents.c.filter_values))
     rows = connection.execute(
-        passages, {"ids": join_ids(chunk_ids), "tenant": tenant_id, "age": timedelta(seconds=age)}
+        texts, {"ids": join_ids(chunk_ids), "tenant": tenant_id, "age": timedelta(seconds=age)}
     )
-    return {row.chunk_id: _passage(row._asdict()) for row in rows}
+    return {row.chunk_id: _record_text(row._asdict()) for row in rows}
 
 
-def _passage(row: dict[str, Any]) -> Passage:
-    return Passage(**row | {"metadata": row["metadata"] or {}})
+def _record_text(row: dict[str, Any]) -> RecordText:
+    return RecordText(**row | {"metadata": row["metadata"] or {}})
 
 
 def _packed() -> Any:
@@ -146,7 +149,7 @@ _KEYWORDS = select(
 
 _was_live = memberships.c.superseded_at > func.now() - cast(bindparam("age"), Interval)
 
-_PASSAGES = (
+_TEXTS = (
     select(
         chunks.c.id.label("chunk_id"),
         chunks.c.text.label("content"),

@@ -168,18 +168,18 @@ def _read_vector(
 
 
 def _show_record(record: Any, explain: bool) -> dict[str, Any]:
-    passage = record.passage
+    text = record.text
     shown = {
-        "chunk_id": passage.chunk_id,
-        "document_id": passage.document_id,
-        "dataset_id": passage.dataset_id,
+        "chunk_id": text.chunk_id,
+        "document_id": text.document_id,
+        "dataset_id": text.dataset_id,
         "score": record.score,
-        "content": passage.content,
-        "title": passage.title,
-        "metadata": passage.metadata,
-        "position": passage.position,
-        "page": passage.page,
-        "source": passage.source,
+        "content": text.content,
+        "title": text.title,
+        "metadata": text.metadata,
+        "position": text.position,
+        "page": text.page,
+        "source": text.source,
     }
     return shown | ({"explain": record.explanation.to_json()} if explain else {})
 
