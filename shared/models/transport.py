@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from urllib3 import BaseHTTPResponse, PoolManager, Timeout
 from urllib3.exceptions import HTTPError, NewConnectionError, ProtocolError
 from urllib3.exceptions import TimeoutError as TimedOut
-from urllib3.util import parse_url
 
 from shared.errors import EmbedderFailed
 
 BUSY = (429, 503)
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 5.0
+
+_MODEL = "the embedding model"  # callers are told no more; where it is stands in the cause
 
 
 class Transport:
@@ -57,13 +58,12 @@ class Transport:
         self, url: str, body: bytes, headers: Mapping[str, str], timeout: float
     ) -> BaseHTTPResponse:
         deadline = time.monotonic() + timeout
-        server = parse_url(url).netloc
         if not self._places.acquire(timeout=max(timeout, 0)):
-            raise EmbedderFailed(f"all connections to {server} were in use for {timeout:.3g} s")
+            raise EmbedderFailed(f"all connections to {_MODEL} were in use for {timeout:.3g} s")
         try:
             return self._send_alive(url, body, headers, deadline)
         except HTTPError as error:
-            raise _explain(error, server, timeout) from error
+            raise _explain(error, timeout) from error
         finally:
             self._places.release()
 
@@ -93,11 +93,11 @@ class Transport:
         )
 
 
-def _explain(error: HTTPError, server: str | None, timeout: float) -> EmbedderFailed:
+def _explain(error: HTTPError, timeout: float) -> EmbedderFailed:
     # urllib3 counts a refused connection among the timeouts
     if isinstance(error, TimedOut) and not isinstance(error, NewConnectionError):
-        return EmbedderFailed(f"{server} did not answer within {timeout:.3g} s")
-    return EmbedderFailed(f"{server} can't be reached")
+        return EmbedderFailed(f"{_MODEL} did not answer within {timeout:.3g} s")
+    return EmbedderFailed(f"{_MODEL} can't be reached")
 
 
 def choose_pause(attempt: int, retry_after: str | None) -> float:

@@ -12,6 +12,7 @@ from sqlalchemy import (
     Interval,
     bindparam,
     cast,
+    exists,
     func,
     literal_column,
     or_,
@@ -62,7 +63,12 @@ def find_hidden(connection: Connection, tenant_id: str, dataset_ids: Sequence[st
     """Returns the `seq`s of documents that are in the index and must not be found."""
     packed = connection.execute(
         select(_packed()).where(
-            documents.c.dataset_id.in_(dataset_ids), documents.c.tenant_id == tenant_id, hidden
+            documents.c.dataset_id.in_(dataset_ids),
+            # Not the document's own tenant, for which each row would have to be read.
+            exists().where(
+                datasets.c.id == documents.c.dataset_id, datasets.c.tenant_id == tenant_id
+            ),
+            hidden,
         )
     ).scalar_one()
     return BitMap() if packed is None else _unpack(packed)
