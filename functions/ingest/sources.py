@@ -55,12 +55,12 @@ def _take(
     key = event.key.removesuffix(SIDECAR)
     # Without a sequencer nothing orders the event, and the present state wins.
     is_gone = event.removed and write.sequencer is not None
-    size = None if is_gone else objects.size(event.bucket, key)
-    data = None if size is None else objects.read(event.bucket, key) if size <= most else b""
-    if size is None or data is None:
+    try:
+        data = None if is_gone else _read(objects, event.bucket, key, most)
+    except _TooLarge as error:
+        raise _refuse(engine, write, "too_large", str(error)) from error
+    if data is None:
         return None if _is_sidecar(event) else _end(engine, write)
-    if size > most:
-        raise _refuse(engine, write, "too_large", f"{size} bytes; the limit is {most}")
     try:
         metadata = _read_sidecar(objects, event.bucket, key + SIDECAR)
     except ValueError as error:
@@ -127,10 +127,19 @@ def _refuse(engine: Engine, write: DocumentWrite, code: str, reason: str) -> Doc
 
 
 def _read_sidecar(objects: ObjectReader, bucket: str, key: str) -> dict[str, Any]:
+    data = _read(objects, bucket, key, SIDECAR_MAX_BYTES)
+    return {} if data is None else parse_sidecar(data)
+
+
+class _TooLarge(ValueError):
+    """An object is over the limit."""
+
+
+def _read(objects: ObjectReader, bucket: str, key: str, most: int) -> bytes | None:
     size = objects.size(bucket, key)
-    data = None if size is None else objects.read(bucket, key) if size <= SIDECAR_MAX_BYTES else b""
-    if size is None or data is None:
-        return {}
-    if size > SIDECAR_MAX_BYTES:
-        raise ValueError(f"{size} bytes; the limit is {SIDECAR_MAX_BYTES}")
-    return parse_sidecar(data)
+    # What is large is not read at all; what has become so since is read no further than that shows.
+    data = objects.read(bucket, key, most) if size is not None and size <= most else None
+    size = max(size or 0, len(data or b""))
+    if size > most:
+        raise _TooLarge(f"{size} bytes; the limit is {most}")
+    return data

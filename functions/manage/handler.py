@@ -12,6 +12,7 @@ from shared.content.open import open_content_store
 from shared.errors import ConfigurationError
 from shared.http.app import make_app
 from shared.http.keys import guard
+from shared.models.embedders import list_providers
 from shared.queue.sqs import SqsQueue
 from shared.settings import Settings, read_settings
 
@@ -26,6 +27,7 @@ def build_parts(settings: Settings) -> Parts:
         queue=SqsQueue(settings.queue_url, timeout=settings.queue_timeout_seconds),
         max_bytes=settings.document_max_bytes,
         wait_seconds=settings.wait_seconds,
+        providers=list_providers(settings),
     )
 
 

@@ -13,7 +13,8 @@ class Parts:
 
     Attributes:
         max_bytes: the largest document that is taken.
-        wait_seconds: how long `wait=true` waits before it answers 202.
+        wait_seconds: how long a request with `wait=true` may last before it answers 202.
+        providers: of embeddings, those that the settings allow.
     """
 
     engine: Engine
@@ -21,3 +22,4 @@ class Parts:
     queue: ChangeQueue
     max_bytes: int
     wait_seconds: float
+    providers: frozenset[str]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from functions.retrieve.hydrate import hydrate
-from functions.retrieve.load import load_keyword_scores
+from functions.retrieve.load import KeptKeywords, load_keyword_scores
 from functions.retrieve.parts import Parts
 from functions.retrieve.prefilter import prefilter
 from functions.retrieve.query import Degraded, Query, Result
@@ -14,7 +14,7 @@ from functions.retrieve.stopwatch import Stopwatch
 from shared.errors import Unavailable
 from shared.fusion.deduplicate import deduplicate
 from shared.fusion.fuse import FusionMethod, fuse
-from shared.model import Candidate, Channel, SearchMethod, SearchScope
+from shared.model import Candidate, Channel, Hit, SearchMethod, SearchScope
 from shared.telemetry import log_failure
 
 LEAST_SECONDS = 1.0
@@ -34,10 +34,15 @@ def retrieve(query: Query, parts: Parts) -> Result:
     watch.lap("prefilter")
     if allowed.scope is None:
         return Result(matched_documents=allowed.matched_documents, timings=watch.total())
-    found = search(query, allowed.scope, parts.searcher, deadline)
+    kept = KeptKeywords(query, parts.engine)
+
+    def load_meanwhile(hits: Sequence[Hit]) -> None:
+        kept.load((hit.chunk_id for hit in hits), _left(deadline))
+
+    found = search(query, allowed.scope, parts.searcher, deadline, load_meanwhile)
     candidates, degraded = _complete(query, allowed.scope, found, parts, deadline)
     watch.lap("search")
-    keyword_scores = load_keyword_scores(query, found, candidates, parts.engine, _left(deadline))
+    keyword_scores = load_keyword_scores(query, found, candidates, kept, _left(deadline))
     watch.lap("load")
     fused = fuse(candidates, query.plan, keyword_scores)
     watch.lap("fuse")

@@ -5,8 +5,8 @@ another.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 
 from functions.retrieve.pool import Pool
@@ -68,7 +68,13 @@ class Searcher:
     depth: int
 
 
-def search(query: Query, scope: SearchScope, searcher: Searcher, deadline: float) -> Found:
+def search(
+    query: Query,
+    scope: SearchScope,
+    searcher: Searcher,
+    deadline: float,
+    meanwhile: Callable[[Sequence[Hit]], None],
+) -> Found:
     """Asks the channels of the query's method.
 
     Args:
@@ -76,6 +82,7 @@ def search(query: Query, scope: SearchScope, searcher: Searcher, deadline: float
         scope: what may be found.
         searcher: the engine, the embedders, the threads.
         deadline: on the monotonic clock.
+        meanwhile: called, in the caller's thread, with the hits of a channel while others search.
 
     Raises:
         Unavailable: no channel answered, or one did not and the query wants an error then.
@@ -86,7 +93,8 @@ def search(query: Query, scope: SearchScope, searcher: Searcher, deadline: float
     }
     started = {channel: searcher.pool.start(task) for channel, task in tasks.items()}
     running = [future for future in started.values() if future is not None]
-    wait(running, timeout=max(0.0, deadline - time.monotonic()))
+    for answer in _wait_for(running, deadline):
+        meanwhile(answer.hits)
     answers: dict[Channel, _Answer] = {}
     degraded: list[Degraded] = []
     for channel, future in started.items():
@@ -98,6 +106,18 @@ def search(query: Query, scope: SearchScope, searcher: Searcher, deadline: float
     if degraded and (query.fails_on_channel or not answers):
         raise Unavailable("; ".join(f"{each.channel}: {each.reason}" for each in degraded))
     return _join(answers, degraded)
+
+
+def _wait_for(running: Sequence[Future[_Answer]], deadline: float) -> Iterator[_Answer]:
+    """Yields the answers that are there while others are not; ends with the last, or in time."""
+    pending = set(running)
+    while pending:
+        left = max(0.0, deadline - time.monotonic())
+        done, pending = wait(pending, timeout=left, return_when=FIRST_COMPLETED)
+        if not done:
+            return
+        if pending:
+            yield from (future.result() for future in done if future.exception() is None)
 
 
 def find_cosines(

@@ -10,14 +10,20 @@ from functions.retrieve.query import Query, Result
 from shared.errors import InvalidRequest
 from shared.fusion.fuse import FusionMethod, FusionPlan
 from shared.fusion.weighted import Weights
-from shared.http.bodies import Body, FusionBody, RetrievalBody, check_available
+from shared.http.bodies import (
+    NEEDS_VECTORS,
+    Body,
+    FusionBody,
+    RetrievalBody,
+    check_available,
+    check_method,
+)
 from shared.metadata.conditions import Tree
 from shared.metadata.parse import parse_filter
 from shared.model import Dataset, EmbeddingSpace, IndexingTechnique, SearchMethod, Vector
 from shared.models.vectors import VectorRefused, as_vector
 
 MOST_ANSWER_BYTES = 5_000_000
-_NEEDS_VECTORS = {SearchMethod.SEMANTIC, SearchMethod.HYBRID}
 
 
 class FilterBody(Body):
@@ -58,10 +64,7 @@ def to_query(body: RetrieveBody, tenant_id: str, datasets: Sequence[Dataset]) ->
         | body.model_dump(include=set(RetrievalBody.model_fields), exclude_unset=True)
     )
     method = SearchMethod(settings.search_method)
-    if method in _NEEDS_VECTORS and not space.has_vectors:
-        raise InvalidRequest.at(
-            "/search_method", "an economy dataset takes keyword_search and full_text_search only"
-        )
+    check_method(method, space, "/search_method")
     return Query(
         tenant_id=tenant_id,
         text=body.query,
@@ -156,7 +159,7 @@ def _read_vector(
     sent: Sequence[float] | None, space: EmbeddingSpace, method: SearchMethod
 ) -> Vector | None:
     if sent is None:
-        if space.provider == "given" and method in _NEEDS_VECTORS:
+        if space.provider == "given" and method in NEEDS_VECTORS:
             raise InvalidRequest.at("/query_vector", "this dataset needs a vector with each query")
         return None
     if not space.has_vectors:

@@ -110,7 +110,8 @@ def test_disabled_mode_sends_no_statement_for_the_filter(
         statements.clear()
         found = app.retrieve(dataset, "refund", metadata_filtering=filtering)
         assert len(found["records"]) == 2
-        assert len(statements) == 3  # datasets, keywords, passages
+        # Datasets, keywords (maybe in two goes, as the channels answer), passages.
+        assert 3 <= len(statements) <= 4
         assert not any("filter_values" in each for each in statements)
     statements.clear()
     app.retrieve(dataset, "refund", metadata_filtering=where(("lang", "is", "zh")))
