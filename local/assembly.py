@@ -18,6 +18,7 @@ from shared.content.open import open_content_store
 from shared.http.app import make_app
 from shared.http.keys import guard
 from shared.model import Change
+from shared.models.embedders import list_providers
 from shared.postgres import outbox
 from shared.postgres.engine import read, transaction
 from shared.queue.local import LocalQueue
@@ -39,6 +40,7 @@ def assemble(settings: Settings, *, is_alone: bool) -> tuple[FastAPI, IngestLoop
         queue=queue,
         max_bytes=settings.document_max_bytes,
         wait_seconds=settings.wait_seconds,
+        providers=list_providers(settings),
     )
     upgrade(manage.engine)
     if is_alone:

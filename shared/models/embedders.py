@@ -66,6 +66,16 @@ class ModelSettings(Protocol):
     def __hash__(self) -> int: ...
 
 
+def list_providers(settings: ModelSettings) -> frozenset[str]:
+    """Returns the providers that a process of these settings can embed with."""
+    providers = {"bedrock", "given"}
+    if settings.openai_base_url is not None:
+        providers.add("openai_compatible")
+    if settings.local_models is not None:
+        providers.add("local")
+    return frozenset(providers)
+
+
 def check_space(space: EmbeddingSpace) -> None:
     """Refuses an embedding setting that no embedder fits.
 

@@ -199,7 +199,12 @@ def build(
     )
     queue = InProcessQueue(lambda change: ingest(change, ingest_parts))
     manage = ManageParts(
-        engine=engine, content=content, queue=queue, max_bytes=1_000_000, wait_seconds=5
+        engine=engine,
+        content=content,
+        queue=queue,
+        max_bytes=1_000_000,
+        wait_seconds=5,
+        providers=frozenset({"given", "local", "openai_compatible"}),
     )
     searcher = Searcher(search=search, embedder_for=embedders, pool=Pool(threads), depth=100)
     retrieve = RetrieveParts(engine, searcher)

@@ -1,10 +1,12 @@
+import time
 import uuid
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from shared.errors import DocumentRefused, IndexUnavailable
+from shared.errors import DatabaseUnavailable, DocumentRefused, IndexUnavailable, Unavailable
+from shared.model import Document
 from tests.fakes.chunks import InMemoryChunks
 from tests.integration.app import App, Json, near
 
@@ -98,8 +100,8 @@ def test_what_a_batch_took_before_it_failed_is_announced(
 
     monkeypatch.setattr(app.content, "put", fail_third)
     sent = [{"name": f"{n}", "chunks": [near("alpha", 0.5)]} for n in range(4)]
-    with TestClient(app.api, raise_server_exceptions=False, headers=app.client.headers) as client:
-        answer = client.post(f"{documents_of(made, wait=False)}/batch", json={"documents": sent})
+    path = f"{documents_of(made, wait=False)}/batch"
+    answer = app.client.post(path, json={"documents": sent})
     assert answer.status_code == (503 if failure is DatabaseUnavailable else 500)
     listed = app.client.get(f"/v1/datasets/{made}/documents").json()["documents"]
     assert {each["name"] for each in listed if each["indexing_status"] == "completed"} == {"0", "1"}

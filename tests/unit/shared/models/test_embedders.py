@@ -13,7 +13,13 @@ from pydantic import SecretStr
 from local.artifacts import model_files
 from shared.errors import ConfigurationError, EmbedderFailed, InvalidRequest
 from shared.model import NO_VECTORS, EmbeddingSpace
-from shared.models.embedders import check_space, make_embedder
+from shared.models.embedders import (
+    ANY_MODEL,
+    KNOWN_MODELS,
+    check_space,
+    list_providers,
+    make_embedder,
+)
 from shared.settings import Settings
 from tests.servers.aws import AWS_ENVIRONMENT
 from tests.servers.openai import OpenAIServer
@@ -148,6 +154,12 @@ def test_bedrock_spaces_have_an_embedder(
 def test_a_missing_setting_is_named(space: EmbeddingSpace, setting: str) -> None:
     with pytest.raises(ConfigurationError, match=setting):
         make_embedder(space, settings())
+
+
+def test_the_settings_say_which_providers_there_are(tmp_path: Path) -> None:
+    assert list_providers(settings()) == {"bedrock", "given"}
+    everything = settings(openai_base_url="http://one", local_models=tmp_path)
+    assert list_providers(everything) == {*KNOWN_MODELS, *ANY_MODEL}
 
 
 def test_a_process_has_one_embedder_a_space_however_many_ask_at_once(tmp_path: Path) -> None:
