@@ -11,8 +11,9 @@ from functions.ingest.parts import Parts
 from functions.ingest.passages import cut_passages
 from functions.ingest.persist import find_new, persist
 from functions.ingest.publish import publish, remove
-from shared.errors import ContentMissing, DocumentRefused, Unavailable
+from shared.errors import ConfigurationError, ContentMissing, DocumentRefused, Unavailable
 from shared.model import Action, Change, Dataset, Document, IndexingStatus
+from shared.ports import Embedder
 from shared.postgres import outbox
 from shared.postgres.datasets import get_dataset
 from shared.postgres.documents import fail_document, find_document, set_progress
@@ -87,9 +88,16 @@ def _process(taken: Taken, dataset: Dataset, document: Document, parts: Parts) -
     passages = cut_passages(document, dataset, data)
     _show(parts, document, IndexingStatus.SPLITTING)
     new = find_new(parts.engine, document, passages)
-    vectors = embed(dataset.space, new, parts.embedder_for(dataset.space) if new else None)
+    vectors = embed(dataset.space, new, _find_embedder(dataset, parts) if new else None)
     pairs = list(zip(new, vectors, strict=True))
     return persist(parts.engine, taken, dataset, document, passages, pairs)
+
+
+def _find_embedder(dataset: Dataset, parts: Parts) -> Embedder | None:
+    try:
+        return parts.embedder_for(dataset.space)
+    except ConfigurationError as error:
+        raise DocumentRefused("embedding", str(error)) from error
 
 
 def _show(parts: Parts, document: Document, status: IndexingStatus) -> None:

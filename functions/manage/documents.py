@@ -225,9 +225,19 @@ def _answer(
     if settled and all(settled):
         response.status_code = _SETTLED
     return [
-        show_document(each) | {"status": _SETTLED if done else _ACCEPTED}
-        for each, done in zip(now, settled, strict=True)
+        _show(before, after) | {"status": _SETTLED if done else _ACCEPTED}
+        for before, after, done in zip(written, now, settled, strict=True)
     ]
+
+
+def _show(written: Document, now: Document) -> dict[str, Any]:
+    """Shows what was written, as it is now; what others wrote since is no answer to this write."""
+    if now.version == written.version:
+        return show_document(now)
+    return show_document(written) | {
+        "live_version": now.live_version,
+        "indexing_status": now.indexing_status,
+    }
 
 
 def _changes(body: DocumentPatch) -> dict[str, Any]:

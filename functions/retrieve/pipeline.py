@@ -39,8 +39,9 @@ def retrieve(query: Query, parts: Parts) -> Result:
     def load_meanwhile(hits: Sequence[Hit]) -> None:
         kept.load((hit.chunk_id for hit in hits), _left(deadline))
 
-    found = search(query, allowed.scope, parts.searcher, deadline, load_meanwhile)
-    candidates, degraded = _complete(query, allowed.scope, found, parts, deadline)
+    with parts.searcher.pool.admit(deadline - time.monotonic()):
+        found = search(query, allowed.scope, parts.searcher, deadline, load_meanwhile)
+        candidates, degraded = _complete(query, allowed.scope, found, parts, deadline)
     watch.lap("search")
     keyword_scores = load_keyword_scores(query, found, candidates, kept, _left(deadline))
     watch.lap("load")

@@ -1,16 +1,36 @@
 """The threads that ask the channels; they live as long as the process."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+
+from shared.errors import Unavailable
+
+CHANNELS_A_QUERY = 2
 
 
 class Pool:
-    """Runs tasks at once. A task never waits for a thread: a full pool refuses it."""
+    """Runs tasks at once. A task never waits for a thread: a full pool refuses it.
+
+    Queries come in only as many as there are threads for, and wait outside; so the pool is full
+    only where tasks of earlier queries are late.
+    """
 
     def __init__(self, size: int) -> None:
         self._executor = ThreadPoolExecutor(size, thread_name_prefix="channel")
         self._free = threading.BoundedSemaphore(size)
+        self._seats = threading.BoundedSemaphore(max(1, size // CHANNELS_A_QUERY))
+
+    @contextmanager
+    def admit(self, timeout: float) -> Iterator[None]:
+        """Lets a query in; raises `Unavailable` where no other ends within `timeout` seconds."""
+        if not self._seats.acquire(timeout=max(0.0, timeout)):
+            raise Unavailable("too many queries at once")
+        try:
+            yield
+        finally:
+            self._seats.release()
 
     def start[T](self, task: Callable[[], T]) -> Future[T] | None:
         """Starts a task in a free thread; None where there is none."""

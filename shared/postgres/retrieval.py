@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,14 @@ from pyroaring import BitMap
 from sqlalchemy import (
     Connection,
     Interval,
+    and_,
     bindparam,
+    case,
     cast,
     exists,
     func,
     literal_column,
+    not_,
     or_,
     select,
 )
@@ -94,6 +98,14 @@ def _split(joined: bytes) -> Iterator[tuple[bytes, bytes]]:
         yield joined[begin - 20 : begin - 4], joined[begin:end]
 
 
+class Generation(StrEnum):
+    """Which content of its document a chunk belongs to, where that changed during the request."""
+
+    OLD = "old"
+    NEW = "new"
+    BOTH = "both"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordText:
     """A record's text and where it comes from."""
@@ -107,6 +119,7 @@ class RecordText:
     position: int
     page: int | None
     source: str | None
+    generation: Generation
 
 
 def hydrate(
@@ -137,7 +150,8 @@ def hydrate(
 
 
 def _record_text(row: dict[str, Any]) -> RecordText:
-    return RecordText(**row | {"metadata": row["metadata"] or {}})
+    read = {"metadata": row["metadata"] or {}, "generation": Generation(row["generation"])}
+    return RecordText(**row | read)
 
 
 def _packed() -> Any:
@@ -157,7 +171,20 @@ _KEYWORDS = select(
     func.string_agg(func.uuid_send(chunks.c.id).concat(_length).concat(chunks.c.keywords), _NOTHING)
 ).where(is_among(chunks.c.id, "ids"))
 
-_was_live = memberships.c.superseded_at > func.now() - cast(bindparam("age"), Interval)
+_request_began = func.now() - cast(bindparam("age"), Interval)
+_was_live = memberships.c.superseded_at > _request_began
+_is_live = or_(
+    memberships.c.until_version.is_(None), memberships.c.until_version > documents.c.live_version
+)
+_is_new = and_(
+    memberships.c.from_version == documents.c.live_version,
+    documents.c.completed_at > _request_began,
+)
+_generation = case(
+    (not_(_is_live), Generation.OLD.value),
+    (_is_new, Generation.NEW.value),
+    else_=Generation.BOTH.value,
+)
 
 _TEXTS = (
     select(
@@ -170,6 +197,7 @@ _TEXTS = (
         documents.c.source,
         memberships.c.position,
         memberships.c.page,
+        _generation.label("generation"),
     )
     .join(memberships, memberships.c.chunk_id == chunks.c.id)
     .join(documents, documents.c.id == chunks.c.document_id)
@@ -178,11 +206,7 @@ _TEXTS = (
         documents.c.tenant_id == bindparam("tenant"),
         searchable,
         memberships.c.from_version <= documents.c.live_version,
-        or_(
-            memberships.c.until_version.is_(None),
-            memberships.c.until_version > documents.c.live_version,
-            _was_live,
-        ),
+        or_(_is_live, _was_live),
     )
     # The live place of a chunk comes last and wins over one that ended a moment ago.
     .order_by(memberships.c.from_version)

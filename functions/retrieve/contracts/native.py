@@ -21,7 +21,7 @@ from shared.http.bodies import (
 from shared.metadata.conditions import Tree
 from shared.metadata.parse import parse_filter
 from shared.model import Dataset, EmbeddingSpace, IndexingTechnique, SearchMethod, Vector
-from shared.models.vectors import VectorRefused, as_vector
+from shared.models.vectors import VectorRefused, as_vector, unit
 
 MOST_ANSWER_BYTES = 5_000_000
 
@@ -31,7 +31,7 @@ class FilterBody(Body):
 
     mode: Literal["disabled", "manual", "automatic"] = "disabled"
     logical_operator: str | None = None
-    conditions: list[Any] | dict[str, Any] | None = None
+    conditions: Any = None
     inputs: dict[str, Any] | None = None
     model: dict[str, Any] | None = None
     on_automatic_failure: Literal["unfiltered", "empty", "error"] = "unfiltered"
@@ -143,6 +143,10 @@ def _plan(settings: RetrievalBody, method: SearchMethod, sent: FusionBody | None
 
 
 def _read_filter(body: FilterBody | None) -> Tree | None:
+    if body is not None and body.conditions and "mode" not in body.model_fields_set:
+        raise InvalidRequest.at(
+            "/metadata_filtering/mode", "is needed with conditions: manual applies them"
+        )
     if body is None or body.mode == "disabled":
         return None
     if body.mode == "automatic":
@@ -165,7 +169,8 @@ def _read_vector(
     if not space.has_vectors:
         raise InvalidRequest.at("/query_vector", "an economy dataset has no vectors")
     try:
-        return as_vector(sent, space.dimension)
+        # Only its direction counts; a length that float32 can't square would lose it.
+        return unit(as_vector(sent, space.dimension))
     except VectorRefused as error:
         raise InvalidRequest.at("/query_vector", str(error)) from error
 

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import Engine, text
@@ -11,7 +12,7 @@ from functions.ingest.events import ObjectChange
 from functions.ingest.pipeline import ingest
 from functions.ingest.publish import publish
 from functions.ingest.sources import take_object
-from shared.errors import Conflict, DocumentRefused, EmbedderRefused
+from shared.errors import ConfigurationError, Conflict, DocumentRefused, EmbedderRefused
 from shared.model import Change, IndexingStatus
 from shared.postgres.chunks import Membership, persist_chunks
 from shared.postgres.documents import lock_version, retry_document
@@ -226,3 +227,17 @@ def test_what_the_model_refuses_ends_in_error_with_its_reason(
     assert document.indexing_status is IndexingStatus.ERROR
     assert document.error_code == "embedding"
     assert world.list_waiting() == []
+
+
+def test_a_model_that_this_deployment_lacks_is_a_reason_on_the_document(world: World) -> None:
+    def lack(_: object) -> None:
+        raise ConfigurationError("WINNOW_OPENAI_BASE_URL is not set, and this dataset needs it")
+
+    parts = replace(world.parts, embedder_for=lack)
+    change = world.put("a", "one")
+    assert change is not None
+    with pytest.raises(DocumentRefused, match="WINNOW_OPENAI_BASE_URL"):
+        ingest(change, parts)
+    document = world.find("a")
+    assert document.indexing_status is IndexingStatus.ERROR
+    assert document.error_code == "embedding"

@@ -191,6 +191,26 @@ def test_a_query_in_flight_still_finds_what_a_new_version_replaces(
     assert record["content"] == "new words"
 
 
+def test_a_document_that_changes_during_a_query_is_all_old_or_all_new(
+    late: tuple[App, LateNews],
+) -> None:
+    app, chunks = late
+    dataset = app.dataset()
+    kept = near("words kept", 0.5)
+    app.put(dataset, "a", near("old words", 0.9), kept, external_id="a")
+
+    def happen() -> None:
+        chunks.before = chunks.news = lambda: None
+        app.put(dataset, "a", near("new words", 0.8), kept, external_id="a")
+
+    # The new chunk is there for the vector channel, the old one for the text channel, which the
+    # in-memory index answers from what it held before.
+    chunks.news = happen
+    found = app.retrieve(dataset, "words", top_k=10)["records"]
+    contents = {record["content"] for record in found}
+    assert contents in ({"old words", "words kept"}, {"new words", "words kept"})
+
+
 @pytest.mark.parametrize("documents", [1, 2])
 def test_a_filter_holds_for_what_documents_are_when_they_are_answered(
     late: tuple[App, LateNews], documents: int
