@@ -159,7 +159,7 @@ class NoObjects:
     def size(self, bucket: str, key: str) -> int | None:
         return None
 
-    def read(self, bucket: str, key: str) -> bytes | None:
+    def read(self, bucket: str, key: str, most: int) -> bytes | None:
         return None
 
 
@@ -242,8 +242,9 @@ def measure(
                 whole.append(times[1])
                 service.append(timings)
     ratio = statistics.median(w / p for w, p in zip(whole, pair, strict=True))
-    print(f"two engine calls at once  p50 {statistics.median(pair):7.2f} ms")
-    print(f"whole retrieve over HTTP  p50 {statistics.median(whole):7.2f} ms")
+    for name, times in (("two engine calls at once", pair), ("whole retrieve over HTTP", whole)):
+        tenth = statistics.quantiles(times, n=10)[0]
+        print(f"{name}  p50 {statistics.median(times):7.2f} ms  p10 {tenth:7.2f} ms")
     print(f"ratio of the medians {statistics.median(whole) / statistics.median(pair):.3f}")
     print(f"median of the ratios {ratio:.3f}")
     for step in service[0]:

@@ -19,6 +19,7 @@ from shared.external.guard import split_hosts
 from shared.http.app import make_app
 from shared.http.keys import guard
 from shared.model import Change
+from shared.models.embedders import list_providers
 from shared.postgres import outbox
 from shared.postgres.engine import read, transaction
 from shared.queue.local import LocalQueue
@@ -41,6 +42,7 @@ def assemble(settings: Settings, *, is_alone: bool) -> tuple[FastAPI, IngestLoop
         max_bytes=settings.document_max_bytes,
         wait_seconds=settings.wait_seconds,
         external_hosts=split_hosts(settings.external_allow_hosts),
+        providers=list_providers(settings),
     )
     upgrade(manage.engine)
     if is_alone:

@@ -13,7 +13,7 @@ from shared.errors import Unavailable
 from shared.model import Change
 from shared.queue.local import LocalQueue
 from shared.queue.messages import write_change
-from shared.telemetry import logger
+from shared.telemetry import log_failure
 
 POLL_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 5.0
@@ -75,10 +75,10 @@ class IngestLoop:
         while not self._stopped.is_set():
             try:
                 changes = self._find(FOUND_AT_ONCE)
-            except Unavailable as error:
+            except Exception as error:  # noqa: BLE001, nobody would start this thread again
                 failures += 1
                 if failures == 1:
-                    tell(f"Ingest waits: {error}")
+                    _report(error)
                 self._stopped.wait(min(2.0**failures / 4, LONGEST_PAUSE_SECONDS))
                 continue
             if failures:
@@ -101,8 +101,8 @@ class IngestLoop:
     def _work(self, change: Change) -> None:
         try:
             failed = bool(self._handle(make_event(change))["batchItemFailures"])
-        except Exception:  # noqa: BLE001, whatever it is, the outbox still has the work
-            logger.exception("the handler failed")
+        except Exception as error:  # noqa: BLE001, whatever it is, the outbox still has the work
+            log_failure("the handler failed", error)
             failed = True
         finally:
             del self._workers[change.document_id]
@@ -110,6 +110,14 @@ class IngestLoop:
         if failed and not self._failing:
             tell(f"Ingest of document {change.document_id} failed: its status says why.")
         self._failing = failed
+
+
+def _report(error: Exception) -> None:
+    if isinstance(error, Unavailable):
+        tell(f"Ingest waits: {error}")
+        return
+    tell("Ingest waits: an unexpected error; the log tells more.")
+    log_failure("the outbox can't be read", error)
 
 
 def make_event(change: Change) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Engine, make_url
 
 from shared.postgres.engine import connect
+from shared.secrets import read_secret
 from shared.settings import Settings
 
 if TYPE_CHECKING:
@@ -59,10 +60,7 @@ def find_bootstrap_key(settings: Settings) -> str | None:
         return settings.bootstrap_key.get_secret_value()
     if settings.bootstrap_key_secret is None:
         return None
-    import boto3  # noqa: PLC0415  it takes long to load, and only this needs it
-
-    client = boto3.client("secretsmanager")
-    return str(client.get_secret_value(SecretId=settings.bootstrap_key_secret)["SecretString"])
+    return read_secret(settings.bootstrap_key_secret)
 
 
 @cache

@@ -89,6 +89,14 @@ class EmbedderFailed(Unavailable):
     """The embedding model does not answer, or not with what was asked for."""
 
 
+class EmbedderRefused(EmbedderFailed):
+    """The embedding model answers, but not to this input: asking again won't help."""
+
+
+class Overtaken(Unavailable):
+    """The document changed while its source was read; it has to be read again."""
+
+
 class ChatModelFailed(Unavailable):
     """The chat model does not answer, or not with what was asked for."""
 

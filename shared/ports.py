@@ -166,8 +166,12 @@ class ObjectReader(Protocol):
         """Returns an object's size in bytes; None where there is no such object."""
         ...
 
-    def read(self, bucket: str, key: str) -> bytes | None:
-        """Returns an object's bytes; None where there is no such object."""
+    def read(self, bucket: str, key: str, most: int) -> bytes | None:
+        """Returns an object's bytes; None where there is no such object.
+
+        Of an object that is larger than `most`, which an earlier `size` can't rule out, it returns
+        the first `most` + 1.
+        """
         ...
 
 

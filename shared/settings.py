@@ -18,6 +18,8 @@ class ModelSettings(BaseSettings):
     retrieval_executors: int = Field(default=16, ge=2, le=64)
     openai_base_url: str | None = None
     openai_api_key: SecretStr | None = None
+    openai_api_key_secret: str | None = None
+    """ARN of the Secrets Manager secret that holds it."""
     chat_provider: str | None = Field(default=None, pattern="^(bedrock|openai_compatible)$")
     chat_model: str | None = Field(default=None, min_length=1)
     chat_timeout_seconds: float = Field(default=10.0, gt=0)

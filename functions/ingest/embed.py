@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shared.errors import DocumentRefused
+from shared.errors import DocumentRefused, EmbedderRefused
 from shared.model import EmbeddingSpace, Passage, Vector
 from shared.models.vectors import VectorRefused, as_vector
 from shared.ports import Embedder
@@ -17,8 +17,8 @@ def embed(
 
     Raises:
         DocumentRefused: a chunk brings no vector to a space that has no embedder, or the embedder
-            gives what is no vector of the space.
-        EmbedderFailed: the model does not answer as it should.
+            refuses a text or gives what is no vector of the space.
+        EmbedderFailed: the model does not answer now.
     """
     if not space.has_vectors:
         return [None] * len(passages)
@@ -30,7 +30,10 @@ def embed(
         raise DocumentRefused(
             "embedding", f"chunk {missing[0]} brings no vector, and this dataset embeds none itself"
         )
-    made = embedder.embed_passages([passages[n].searchable_text for n in missing])
+    try:
+        made = embedder.embed_passages([passages[n].searchable_text for n in missing])
+    except EmbedderRefused as error:
+        raise DocumentRefused("embedding", str(error)) from error
     if len(made) != len(missing):
         raise DocumentRefused(
             "embedding", f"the model gave {len(made)} vectors for {len(missing)} chunks"

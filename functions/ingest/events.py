@@ -1,7 +1,7 @@
 """What an SQS record can ask for: a change of ours, or what S3 says of an object. Pure."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_plus
@@ -29,7 +29,9 @@ class ObjectChange:
 
 
 def parse_record(body: str) -> list[Change | ObjectChange]:
-    """Returns what one message body asks for; an S3 test event asks for nothing.
+    """Returns what one message body asks for.
+
+    An S3 test event asks for nothing, and neither does the mark of a folder: a key that ends in /.
 
     Raises:
         ChangeMalformed: the body is not JSON, or no event that is known here.
@@ -43,10 +45,14 @@ def parse_record(body: str) -> list[Change | ObjectChange]:
     if message.get("Event") == "s3:TestEvent":
         return []
     if "Records" in message:
-        return [_checked(each) for each in _parse_notification(message["Records"])]
+        return _check(_parse_notification(message["Records"]))
     if message.get("source") == "aws.s3":
-        return [_checked(_parse_eventbridge(message))]
+        return _check([_parse_eventbridge(message)])
     return [parse_change(message)]
+
+
+def _check(changes: Sequence[ObjectChange]) -> list[Change | ObjectChange]:
+    return [each for each in map(_checked, changes) if not each.key.endswith("/")]
 
 
 def _checked(change: ObjectChange) -> ObjectChange:

@@ -1,5 +1,6 @@
 """Lambda entry and composition root of ingest: SQS records in, failed ones back alone."""
 
+import time
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -19,12 +20,15 @@ from functions.ingest.sources import take_object
 from shared.clients import connect_database, connect_search
 from shared.content.objects import S3ObjectReader
 from shared.content.open import open_content_store
-from shared.errors import WinnowError
+from shared.errors import Unavailable, WinnowError
 from shared.model import Change
 from shared.models.embedders import make_embedder
 from shared.opensearch.index import OpenSearchChunkIndex, refuse_serverless
 from shared.settings import read_settings
 from shared.telemetry import logger
+
+_BEGIN_WITHIN_SECONDS = 120.0
+"""Records that a call has not begun by then go back, so that a slow one takes none down with it."""
 
 
 class _Processor(BatchProcessor):
@@ -40,11 +44,18 @@ def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> Mapping[
     """Ingests each record; those that failed come back in batchItemFailures."""
     if event.get("Records") == []:  # which the processor takes for no batch at all
         return {"batchItemFailures": []}
+    begun = time.monotonic()
+
+    def take(record: SQSRecord) -> None:
+        if time.monotonic() - begun > _BEGIN_WITHIN_SECONDS:
+            raise Unavailable("too little time is left of this call")
+        _take(record)
+
     # One a call, as it holds the batch: threads of one process may ingest at once. And a batch in
     # which every record is poison is handled, not an error of the function.
     processor = _Processor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
     return process_partial_response(
-        event=dict(event), record_handler=_take, processor=processor, context=context
+        event=dict(event), record_handler=take, processor=processor, context=context
     )
 
 

@@ -10,7 +10,7 @@ from functions.ingest.chunk import chunk
 from functions.ingest.parse import parse
 from shared.errors import DocumentRefused
 from shared.model import CHUNKS_MEDIA_TYPE, Dataset, Document, Passage
-from shared.models.vectors import as_vector
+from shared.models.vectors import as_vector, unit
 
 
 def cut_passages(document: Document, dataset: Dataset, data: bytes) -> list[Passage]:
@@ -37,7 +37,7 @@ def _take_chunks(dataset: Dataset, data: bytes) -> list[Passage]:
             text=each["text"],
             position=position,
             page=each.get("page"),
-            vector=as_vector(each["vector"], dimension) if each.get("vector") else None,
+            vector=unit(as_vector(each["vector"], dimension)) if each.get("vector") else None,
         )
         for position, each in enumerate(sent, start=1)
     ]

@@ -7,11 +7,12 @@ from sqlalchemy import Engine, select
 
 from functions.ingest.passages import name_chunks
 from shared.fusion.keywords import dify_keywords, pack_keywords
-from shared.model import Action, Change, Dataset, Document, IndexingStatus, Passage, Vector
+from shared.model import Action, Dataset, Document, IndexingStatus, Passage, Vector
 from shared.postgres import outbox
 from shared.postgres.chunks import Membership, StoredChunk, list_stored_ids, persist_chunks
 from shared.postgres.documents import lock_version, write_locked
 from shared.postgres.engine import read, transaction
+from shared.postgres.outbox import Taken
 from shared.postgres.tables import index_versions
 
 
@@ -25,7 +26,7 @@ def find_new(engine: Engine, document: Document, passages: Sequence[Passage]) ->
 
 def persist(
     engine: Engine,
-    change: Change,
+    taken: Taken,
     dataset: Dataset,
     document: Document,
     passages: Sequence[Passage],
@@ -45,7 +46,7 @@ def persist(
             return None
         held = list_stored_ids(connection, document.id)
         persist_chunks(connection, locked, [c for c in stored if c.id not in held], members)
-        outbox.advance(connection, change, Action.INDEX)
+        outbox.advance(connection, taken, Action.INDEX)
         version = connection.execute(select(index_versions.next_value())).scalar_one()
         values = {
             "index_version": version,

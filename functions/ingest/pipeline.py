@@ -11,12 +11,14 @@ from functions.ingest.parts import Parts
 from functions.ingest.passages import cut_passages
 from functions.ingest.persist import find_new, persist
 from functions.ingest.publish import publish, remove
-from shared.errors import ContentMissing, DocumentRefused, Unavailable
+from shared.errors import ConfigurationError, ContentMissing, DocumentRefused, Unavailable
 from shared.model import Action, Change, Dataset, Document, IndexingStatus
+from shared.ports import Embedder
 from shared.postgres import outbox
 from shared.postgres.datasets import get_dataset
 from shared.postgres.documents import fail_document, find_document, set_progress
 from shared.postgres.engine import read, transaction
+from shared.postgres.outbox import Taken
 
 LEASE = timedelta(minutes=5)
 """How long a worker may be at one document before another may take it: a Lambda's time limit."""
@@ -24,8 +26,11 @@ LEASE = timedelta(minutes=5)
 RETRY_DELAY = timedelta(seconds=5)
 """How soon work that met a silent store or model may be taken again; it is never given up."""
 
-MOST_ATTEMPTS = 8
-"""How often a worker may die over one document before that is the document's fault."""
+MOST_ATTEMPTS = 4
+"""How often a worker may die over one document before that is the document's fault.
+
+Fewer than the queue delivers a message, so that the reason stands on the document in time.
+"""
 
 
 def ingest(change: Change, parts: Parts) -> None:
@@ -44,37 +49,37 @@ def ingest(change: Change, parts: Parts) -> None:
     if taken is None:
         _repeat_refusal(change, document)
         return
-    work, attempts = taken
     try:
-        done = _work(work, attempts, dataset, document, parts)
+        done = _work(taken, dataset, document, parts)
     except DocumentRefused as refusal:
         with transaction(parts.engine) as connection:
             fail_document(connection, document, refusal.code, str(refusal))
-            outbox.finish(connection, work)
+            outbox.finish(connection, taken)
         raise
     except Unavailable as error:
         with transaction(parts.engine) as connection:
-            outbox.release(connection, work, str(error), RETRY_DELAY)
+            outbox.release(connection, taken, str(error), RETRY_DELAY)
         raise
     if done:
         with transaction(parts.engine) as connection:
-            outbox.finish(connection, work)
+            outbox.finish(connection, taken)
 
 
-def _work(work: Change, attempts: int, dataset: Dataset, document: Document, parts: Parts) -> bool:
-    if attempts > MOST_ATTEMPTS:
-        raise DocumentRefused("internal", f"given up after {MOST_ATTEMPTS} attempts")
-    if work.action is Action.DELETE:
+def _work(taken: Taken, dataset: Dataset, document: Document, parts: Parts) -> bool:
+    action = taken.change.action
+    if action is Action.DELETE:
         return remove(parts.engine, parts.index, parts.content, dataset, document)
-    if work.action is Action.PROCESS:
-        stored = _process(work, dataset, document, parts)
+    if taken.attempts > MOST_ATTEMPTS:
+        raise DocumentRefused("internal", f"given up after {MOST_ATTEMPTS} attempts")
+    if action is Action.PROCESS:
+        stored = _process(taken, dataset, document, parts)
         if stored is None:
             return False
         document = stored
     return publish(parts.engine, parts.index, dataset, document)
 
 
-def _process(work: Change, dataset: Dataset, document: Document, parts: Parts) -> Document | None:
+def _process(taken: Taken, dataset: Dataset, document: Document, parts: Parts) -> Document | None:
     _show(parts, document, IndexingStatus.PARSING)
     try:
         data = parts.content.get(document.content_key or "")
@@ -83,9 +88,16 @@ def _process(work: Change, dataset: Dataset, document: Document, parts: Parts) -
     passages = cut_passages(document, dataset, data)
     _show(parts, document, IndexingStatus.SPLITTING)
     new = find_new(parts.engine, document, passages)
-    vectors = embed(dataset.space, new, parts.embedder_for(dataset.space) if new else None)
+    vectors = embed(dataset.space, new, _find_embedder(dataset, parts) if new else None)
     pairs = list(zip(new, vectors, strict=True))
-    return persist(parts.engine, work, dataset, document, passages, pairs)
+    return persist(parts.engine, taken, dataset, document, passages, pairs)
+
+
+def _find_embedder(dataset: Dataset, parts: Parts) -> Embedder | None:
+    try:
+        return parts.embedder_for(dataset.space)
+    except ConfigurationError as error:
+        raise DocumentRefused("embedding", str(error)) from error
 
 
 def _show(parts: Parts, document: Document, status: IndexingStatus) -> None:

@@ -46,8 +46,6 @@ def publish(engine: Engine, index: ChunkIndex, dataset: Dataset, document: Docum
     if left:
         index.delete(dataset.space, left, version)
         index.refresh(dataset.space)
-    with transaction(engine) as connection:
-        purge_superseded(connection, document.id, SUPERSEDED_STAY)
     return True
 
 
@@ -64,6 +62,8 @@ def remove(
         index.ensure(dataset.space)
         index.delete(dataset.space, ids, document.index_version or 0)
         index.refresh(dataset.space)
+    if document.content_key is not None:
+        content.delete(document.content_key)  # before the row forgets where they are
     with transaction(engine) as connection:
         locked = lock_version(connection, document)
         if locked is None:
@@ -74,8 +74,6 @@ def remove(
             locked,
             {"live_version": None, "content_key": None, "content_hash": None},
         )
-    if document.content_key is not None:
-        content.delete(document.content_key)
     return True
 
 
@@ -97,6 +95,8 @@ def _flip(engine: Engine, document: Document, written: Sequence[str]) -> Sequenc
             "completed_at": datetime.now(UTC),
         }
         write_locked(connection, locked, values)
+        # Under the document's lock: a newer version may take back what is purged here.
+        purge_superseded(connection, document.id, SUPERSEDED_STAY)
         left = supersede(connection, document)
         # Before the index forgets them: a chunk that comes back is then written again, whatever
         # became of this writer.

@@ -15,24 +15,18 @@ from sqlalchemy import Engine
 
 from functions.ingest.events import ObjectChange
 from functions.ingest.sidecar import SIDECAR, SIDECAR_MAX_BYTES, parse_sidecar
-from shared.errors import ChangeMalformed, DocumentRefused, InvalidRequest
+from shared.errors import ChangeMalformed, DocumentRefused, InvalidRequest, Overtaken
 from shared.metadata.fields import check_types
 from shared.model import Change, Dataset, IndexingStatus, JsonObject
 from shared.ports import ContentStore, ObjectReader
-from shared.postgres import outbox
 from shared.postgres.datasets import find_dataset
-from shared.postgres.documents import (
-    DocumentWrite,
-    delete_document,
-    fail_document,
-    find_document,
-    save_document,
-)
+from shared.postgres.documents import DocumentWrite, end_source, find_document, refuse_source
 from shared.postgres.engine import read, transaction
 from shared.postgres.fields import list_declared
 from shared.postgres.intake import accept_document, name_content, name_document
 
 _KEY = re.compile(r"datasets/(?P<dataset>[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/.*[^/]", re.S)
+_TRIES = 3
 
 
 def take_object(
@@ -46,24 +40,58 @@ def take_object(
     Raises:
         ChangeMalformed: the key names no dataset.
         DocumentRefused: the object or its sidecar can't be used; the reason stands on the document.
+        Overtaken: it keeps changing while it is read.
     """
-    # A sidecar has a sequencer of its own, which orders nothing about its object.
-    sidecar = event.key.endswith(SIDECAR)
+    for _ in range(_TRIES - 1):
+        try:
+            return _take(event, engine, objects, content, most)
+        except Overtaken:
+            continue
+    return _take(event, engine, objects, content, most)
+
+
+def _take(
+    event: ObjectChange, engine: Engine, objects: ObjectReader, content: ContentStore, most: int
+) -> Change | None:
+    dataset, write = _identify(event, engine)
     key = event.key.removesuffix(SIDECAR)
-    sequencer = None if sidecar else event.sequencer
+    # Without a sequencer nothing orders the event, and the present state wins.
+    is_gone = event.removed and write.sequencer is not None
+    try:
+        data = None if is_gone else _read(objects, event.bucket, key, most)
+    except _TooLarge as error:
+        raise _refuse(engine, write, "too_large", str(error)) from error
+    if data is None:
+        return None if _is_sidecar(event) else _end(engine, write)
+    try:
+        metadata = _read_sidecar(objects, event.bucket, key + SIDECAR)
+        _check_types(engine, dataset, metadata)
+    except ValueError as error:
+        raise _refuse(engine, write, "sidecar", f"{write.name}{SIDECAR}: {error}") from error
+    except InvalidRequest as error:
+        raise _refuse(engine, write, "metadata", f"{write.name}{SIDECAR}: {error}") from error
+    write = replace(write, metadata=metadata, content_hash=sha256(data).hexdigest())
+    document, change = accept_document(engine, content, write, data)
+    refused = change is None and document.indexing_status is IndexingStatus.ERROR
+    if refused and document.sequencer == write.sequencer:
+        # A redelivered event of a refused document fails again, and ends in the dead-letter queue.
+        raise DocumentRefused(document.error_code or "internal", document.error or "")
+    return change
+
+
+def _is_sidecar(event: ObjectChange) -> bool:
+    return event.key.endswith(SIDECAR)
+
+
+def _identify(event: ObjectChange, engine: Engine) -> tuple[Dataset, DocumentWrite]:
+    """Returns an object's dataset, and its write before anything of it is read."""
+    key = event.key.removesuffix(SIDECAR)
     dataset = _find_dataset(engine, key)
     uri = f"s3://{event.bucket}/{key}"
     document_id = name_document(dataset.id, uri)
-    # Without a sequencer nothing orders the event, and the present state wins.
-    is_gone = event.removed and sequencer is not None
-    size = None if is_gone else objects.size(event.bucket, key)
-    if size is None:
-        return None if sidecar else _end(engine, dataset, document_id, sequencer)
-    data = objects.read(event.bucket, key) if size <= most else b""
-    if data is None:
-        return _end(engine, dataset, document_id, sequencer)
-    digest = sha256(data).hexdigest() if size <= most else f"{size} bytes"
-    write = DocumentWrite(
+    with read(engine) as connection:
+        current = find_document(connection, dataset.tenant_id, document_id)
+    return dataset, DocumentWrite(
         id=document_id,
         tenant_id=dataset.tenant_id,
         dataset_id=dataset.id,
@@ -73,25 +101,12 @@ def take_object(
         uploader="s3",
         metadata={},
         content_key=name_content(dataset, document_id),
-        content_hash=digest,
+        content_hash="",
         media_type=mimetypes.guess_type(key)[0] or "application/octet-stream",
-        sequencer=sequencer,
+        # A sidecar has a sequencer of its own, which orders nothing about its object.
+        sequencer=None if _is_sidecar(event) else event.sequencer,
+        seen_version=current.version if current else 0,
     )
-    if size > most:
-        raise _refuse(engine, write, "too_large", f"{size} bytes; the limit is {most}")
-    try:
-        metadata = _read_sidecar(objects, event.bucket, key + SIDECAR)
-        _check_types(engine, dataset, metadata)
-    except ValueError as error:
-        raise _refuse(engine, write, "sidecar", f"{write.name}{SIDECAR}: {error}") from error
-    except InvalidRequest as error:
-        raise _refuse(engine, write, "metadata", f"{write.name}{SIDECAR}: {error}") from error
-    document, change = accept_document(engine, content, replace(write, metadata=metadata), data)
-    refused = change is None and document.indexing_status is IndexingStatus.ERROR
-    if refused and document.sequencer == sequencer:
-        # A redelivered event of a refused document fails again, and ends in the dead-letter queue.
-        raise DocumentRefused(document.error_code or "internal", document.error or "")
-    return change
 
 
 def _find_dataset(engine: Engine, key: str) -> Dataset:
@@ -107,24 +122,14 @@ def _find_dataset(engine: Engine, key: str) -> Dataset:
     return dataset
 
 
-def _end(
-    engine: Engine, dataset: Dataset, document_id: str, sequencer: str | None
-) -> Change | None:
+def _end(engine: Engine, write: DocumentWrite) -> Change | None:
     with transaction(engine) as connection:
-        if find_document(connection, dataset.tenant_id, document_id) is None:
-            return None
-        return delete_document(connection, dataset.tenant_id, document_id, sequencer=sequencer)[1]
+        return end_source(connection, write)
 
 
 def _refuse(engine: Engine, write: DocumentWrite, code: str, reason: str) -> DocumentRefused:
     with transaction(engine) as connection:
-        current = find_document(connection, write.tenant_id, write.id)
-        if current is not None:  # what is live keeps what it is found by
-            write = replace(write, metadata=current.metadata)
-        saved = save_document(connection, write)
-        fail_document(connection, saved.document, code, reason)
-        if saved.change is not None:
-            outbox.finish(connection, saved.change)
+        refuse_source(connection, write, code, reason)
     return DocumentRefused(code, reason)
 
 
@@ -135,9 +140,19 @@ def _check_types(engine: Engine, dataset: Dataset, metadata: JsonObject) -> None
 
 
 def _read_sidecar(objects: ObjectReader, bucket: str, key: str) -> dict[str, Any]:
+    data = _read(objects, bucket, key, SIDECAR_MAX_BYTES)
+    return {} if data is None else parse_sidecar(data)
+
+
+class _TooLarge(ValueError):
+    """An object is over the limit."""
+
+
+def _read(objects: ObjectReader, bucket: str, key: str, most: int) -> bytes | None:
     size = objects.size(bucket, key)
-    if size is None:
-        return {}
-    if size > SIDECAR_MAX_BYTES:
-        raise ValueError(f"{size} bytes; the limit is {SIDECAR_MAX_BYTES}")
-    return parse_sidecar(objects.read(bucket, key) or b"{}")
+    # What is large is not read at all; what has become so since is read no further than that shows.
+    data = objects.read(bucket, key, most) if size is not None and size <= most else None
+    size = max(size or 0, len(data or b""))
+    if size > most:
+        raise _TooLarge(f"{size} bytes; the limit is {most}")
+    return data

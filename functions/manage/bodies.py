@@ -5,13 +5,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, FiniteFloat, SecretStr
 
+from shared.errors import InvalidRequest
 from shared.external.guard import MOST_CHARACTERS
 from shared.http.bodies import Body, RetrievalBody
 
 MOST_VERSION = 2**62
 """Below what a column holds, so that there is always a next one."""
 _MOST_TEXT = 10_000_000
-
 
 Name = Annotated[str, Field(min_length=1, max_length=255, pattern=r"\S")]
 
@@ -114,3 +114,18 @@ class FieldPatch(Body):
 
     name: str | None = None
     type: FieldTypeName | None = None
+
+
+def read_changes(body: Body, *nullable: str) -> dict[str, Any]:
+    """Returns the fields that a PATCH names, each with its value.
+
+    Raises:
+        InvalidRequest: it names none, or sets one to null that is not `nullable`.
+    """
+    values: dict[str, Any] = body.model_dump(exclude_unset=True)
+    for field, value in values.items():
+        if value is None and field not in nullable:
+            raise InvalidRequest.at(f"/{field}", "null means nothing here; leave the field out")
+    if not values:
+        raise InvalidRequest.at("", "nothing to change")
+    return values

@@ -6,12 +6,18 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
 
-from functions.manage.bodies import DatasetBody, DatasetPatch, EmbeddingBody, ExternalBody
+from functions.manage.bodies import (
+    DatasetBody,
+    DatasetPatch,
+    EmbeddingBody,
+    ExternalBody,
+    read_changes,
+)
 from functions.manage.parts import Parts
 from shared.chunking import check_chunking
 from shared.errors import InvalidRequest
 from shared.external.guard import EndpointRefused, parse_endpoint
-from shared.http.bodies import check_available
+from shared.http.bodies import RetrievalBody, check_available, check_method
 from shared.http.keys import Caller
 from shared.model import (
     NO_VECTORS,
@@ -20,6 +26,7 @@ from shared.model import (
     EmbeddingSpace,
     ExternalBase,
     IndexingTechnique,
+    SearchMethod,
 )
 from shared.models.embedders import KNOWN_MODELS, check_space
 from shared.postgres import datasets
@@ -38,8 +45,9 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
 
     @router.post("", status_code=201)
     def create(body: DatasetBody, caller: who) -> dict[str, Any]:
-        check_available(body.retrieval.fusion, "/retrieval/fusion")
         external = _external(body, parts.external_hosts)
+        space = None if external else _space(body, parts.providers)
+        _check_retrieval(body.retrieval, space)
         with transaction(parts.engine) as connection:
             made = datasets.create_dataset(
                 connection,
@@ -47,7 +55,7 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
                 name=body.name,
                 description=body.description,
                 indexing_technique=IndexingTechnique(body.indexing_technique),
-                space=NO_VECTORS if external else _space(body),
+                space=space or NO_VECTORS,
                 retrieval=body.retrieval.model_dump(exclude_unset=True),
                 chunking=check_chunking(body.chunking, "/chunking"),
                 external=external,
@@ -68,21 +76,18 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
 
     @router.patch("/{dataset_id}")
     def change(dataset_id: str, body: DatasetPatch, caller: who) -> dict[str, Any]:
-        values: dict[str, Any] = {"updated_at": datetime.now(UTC)}
-        if body.name is not None:
-            values["name"] = body.name
-        if body.description is not None:
-            values["description"] = body.description
-        if body.retrieval is not None:
-            check_available(body.retrieval.fusion, "/retrieval/fusion")
-            values["retrieval"] = body.retrieval.model_dump(exclude_unset=True)
+        values = read_changes(body)
         if body.chunking is not None:
             values["chunking"] = asdict(check_chunking(body.chunking, "/chunking"))
         if body.external is not None:
             values["external"] = asdict(_check_external(body.external, parts.external_hosts))
         with transaction(parts.engine) as connection:
             dataset = datasets.get_dataset(connection, caller.tenant_id, dataset_id)
-            _check_kind(body, dataset.external is not None)
+            is_external = dataset.external is not None
+            _check_kind(body, is_external)
+            if body.retrieval is not None:
+                _check_retrieval(body.retrieval, None if is_external else dataset.space)
+            values["updated_at"] = datetime.now(UTC)
             return show(datasets.change_dataset(connection, caller.tenant_id, dataset_id, values))
 
     return router
@@ -146,13 +151,25 @@ def _check_external(body: ExternalBody, hosts: frozenset[str]) -> ExternalBase:
     return ExternalBase(body.endpoint, body.knowledge_id, body.api_key.get_secret_value())
 
 
-def _space(body: DatasetBody) -> EmbeddingSpace:
+def _check_retrieval(retrieval: RetrievalBody, space: EmbeddingSpace | None) -> None:
+    check_available(retrieval.fusion, "/retrieval/fusion")
+    named = retrieval.search_method if "search_method" in retrieval.model_fields_set else None
+    if named is not None and space is not None:
+        check_method(SearchMethod(named), space, "/retrieval/search_method")
+
+
+def _space(body: DatasetBody, providers: frozenset[str]) -> EmbeddingSpace:
     if body.indexing_technique == "economy":
         if body.embedding is not None:
             raise InvalidRequest.at("/embedding", "an economy dataset has no embeddings")
         return NO_VECTORS
     if body.embedding is None:
         raise InvalidRequest.at("/embedding", "a high_quality dataset needs an embedding")
+    if body.embedding.provider not in providers:
+        raise InvalidRequest.at(
+            "/embedding/provider",
+            f"{body.embedding.provider} is not set up here; {', '.join(sorted(providers))} are",
+        )
     return _checked(body.embedding)
 
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 from fastapi import APIRouter, Depends, Response
 from fastapi import Query as Parameter
 
-from functions.manage.bodies import BatchBody, DocumentBody, DocumentPatch
+from functions.manage.bodies import BatchBody, DocumentBody, DocumentPatch, read_changes
 from functions.manage.check import check_document, encode_document, parse_document
 from functions.manage.pages import parse_cursor, write_cursor
 from functions.manage.parts import Parts
@@ -32,6 +32,7 @@ from shared.postgres.documents import DocumentWrite
 from shared.postgres.engine import read, transaction
 from shared.postgres.fields import list_declared
 from shared.postgres.intake import accept_document, name_content, name_document
+from shared.telemetry import log_failure
 
 MOST_POSITION = 2**31 - 1
 _ACCEPTED, _SETTLED = 202, 201
@@ -52,21 +53,22 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
     def create(
         dataset_id: str, body: DocumentBody, response: Response, caller: who, wait: bool = False
     ) -> dict[str, Any]:
+        end = _choose_end(parts, wait)
         dataset = _get_writable(parts, caller, dataset_id)
         declared = _list_declared(parts, dataset)
         document, change = _take(parts, dataset, declared, caller, body)
         _send(parts, [change])
-        return _answer_one(parts, document, wait, response)
+        return _answer_one(parts, document, end, response)
 
     @router.post("/datasets/{dataset_id}/documents/batch", status_code=_ACCEPTED)
     def create_batch(
         dataset_id: str, body: BatchBody, response: Response, caller: who, wait: bool = False
     ) -> dict[str, Any]:
+        end = _choose_end(parts, wait)
         dataset = _get_writable(parts, caller, dataset_id)
-        taken, changes = _take_all(parts, dataset, caller, body)
+        taken = _take_all(parts, dataset, caller, body)
         stored = [each for each in taken if isinstance(each, Document)]
-        _send(parts, changes)
-        shown = iter(_answer(parts, stored, wait, response))
+        shown = iter(_answer(parts, stored, end, response))
         answers = [next(shown) if isinstance(each, Document) else describe(each) for each in taken]
         return {"documents": answers}
 
@@ -115,19 +117,21 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
     def delete(
         document_id: str, response: Response, caller: who, wait: bool = False
     ) -> dict[str, Any]:
+        end = _choose_end(parts, wait)
         with transaction(parts.engine) as connection:
             document, change = documents.delete_document(connection, caller.tenant_id, document_id)
         _send(parts, [change])
-        return _answer_one(parts, document, wait, response)
+        return _answer_one(parts, document, end, response)
 
     @router.post("/documents/{document_id}/retry", status_code=_ACCEPTED)
     def retry(
         document_id: str, response: Response, caller: who, wait: bool = False
     ) -> dict[str, Any]:
+        end = _choose_end(parts, wait)
         with transaction(parts.engine) as connection:
             document, change = documents.retry_document(connection, caller.tenant_id, document_id)
         _send(parts, [change])
-        return _answer_one(parts, document, wait, response)
+        return _answer_one(parts, document, end, response)
 
     @router.get("/documents/{document_id}/chunks")
     def list_chunks(
@@ -193,60 +197,78 @@ def _take(
 
 def _take_all(
     parts: Parts, dataset: Dataset, caller: Caller, body: BatchBody
-) -> tuple[list[Document | WinnowError], list[Change | None]]:
+) -> list[Document | WinnowError]:
     declared = _list_declared(parts, dataset)
     taken: list[Document | WinnowError] = []
     changes: list[Change | None] = []
-    for n, sent in enumerate(body.documents):
-        pointer = f"/documents/{n}"
-        try:
-            one = parse_document(sent, pointer)
-            document, change = _take(parts, dataset, declared, caller, one, pointer)
-        except WinnowError as error:
-            if isinstance(error, Unavailable):
+    try:
+        for n, sent in enumerate(body.documents):
+            pointer = f"/documents/{n}"
+            try:
+                one = parse_document(sent, pointer)
+                document, change = _take(parts, dataset, declared, caller, one, pointer)
+            except Unavailable:
                 raise
-            taken.append(error)
-        else:
-            taken.append(document)
-            changes.append(change)
-    return taken, changes
+            except WinnowError as error:
+                taken.append(error)
+            else:
+                taken.append(document)
+                changes.append(change)
+    finally:  # what is taken stays taken, whatever becomes of the rest
+        _send(parts, changes)
+    return taken
 
 
 def _send(parts: Parts, changes: list[Change | None]) -> None:
-    parts.queue.send([change for change in changes if change is not None])
+    try:
+        parts.queue.send([change for change in changes if change is not None])
+    except Unavailable as error:  # the outbox has them
+        log_failure("changes could not be announced", error)
 
 
-def _answer_one(parts: Parts, written: Document, wait: bool, response: Response) -> dict[str, Any]:
-    [shown] = _answer(parts, [written], wait, response)
+def _choose_end(parts: Parts, wait: bool) -> float | None:
+    """Returns until when a request may wait, on the monotonic clock; None where it does not."""
+    return time.monotonic() + parts.wait_seconds if wait else None
+
+
+def _answer_one(
+    parts: Parts, written: Document, end: float | None, response: Response
+) -> dict[str, Any]:
+    [shown] = _answer(parts, [written], end, response)
     del shown["status"]  # which the response itself has
     return shown
 
 
 def _answer(
-    parts: Parts, written: list[Document], wait: bool, response: Response
+    parts: Parts, written: list[Document], end: float | None, response: Response
 ) -> list[dict[str, Any]]:
-    now = written
-    if wait:
-        end = time.monotonic() + parts.wait_seconds
-        now = [wait_for(parts.engine, each, end) for each in written]
-    pairs = list(zip(written, now, strict=True))
-    settled = [is_settled(after, before.version) for before, after in pairs]
-    if wait and settled and all(settled):
+    if end is None:
+        return [show_document(each) | {"status": _ACCEPTED} for each in written]
+    now = [wait_for(parts.engine, each, end) for each in written]
+    settled = [
+        is_settled(after, before.version) for before, after in zip(written, now, strict=True)
+    ]
+    if settled and all(settled):
         response.status_code = _SETTLED
     return [
-        show_document(each) | {"status": _SETTLED if wait and done else _ACCEPTED}
-        for each, done in zip(now, settled, strict=True)
+        _show(before, after) | {"status": _SETTLED if done else _ACCEPTED}
+        for before, after, done in zip(written, now, settled, strict=True)
     ]
 
 
+def _show(written: Document, now: Document) -> dict[str, Any]:
+    """Shows what was written, as it is now; what others wrote since is no answer to this write."""
+    if now.version == written.version:
+        return show_document(now)
+    return show_document(written) | {
+        "live_version": now.live_version,
+        "indexing_status": now.indexing_status,
+    }
+
+
 def _changes(body: DocumentPatch) -> dict[str, Any]:
-    values: dict[str, Any] = body.model_dump(exclude_unset=True)
-    for field, value in values.items():
-        if value is None and field != "metadata":
-            raise InvalidRequest.at(f"/{field}", "null means nothing here; leave the field out")
+    values = read_changes(body, "metadata")
     if "metadata" in values:
         validate_metadata(body.metadata, "/metadata")
         values["doc_metadata"] = values.pop("metadata") or {}
-    if not values:
-        raise InvalidRequest.at("", "nothing to change")
     return values

@@ -13,6 +13,7 @@ from shared.errors import ConfigurationError
 from shared.external.guard import split_hosts
 from shared.http.app import make_app
 from shared.http.keys import guard
+from shared.models.embedders import list_providers
 from shared.queue.sqs import SqsQueue
 from shared.settings import Settings, read_settings
 
@@ -28,6 +29,7 @@ def build_parts(settings: Settings) -> Parts:
         max_bytes=settings.document_max_bytes,
         wait_seconds=settings.wait_seconds,
         external_hosts=split_hosts(settings.external_allow_hosts),
+        providers=list_providers(settings),
     )
 
 

@@ -15,6 +15,8 @@ class Parts:
         max_bytes: the largest document that is taken.
         external_hosts: host:port that external bases may have, whatever their address.
         wait_seconds: how long `wait=true` waits before it answers 202.
+        wait_seconds: how long a request with `wait=true` may last before it answers 202.
+        providers: of embeddings, those that the settings allow.
     """
 
     engine: Engine
@@ -23,3 +25,4 @@ class Parts:
     max_bytes: int
     wait_seconds: float
     external_hosts: frozenset[str] = frozenset()
+    providers: frozenset[str]

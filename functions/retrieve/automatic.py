@@ -27,14 +27,17 @@ def find_filter(query: Query, asked: AutomaticFilter, parts: Parts, deadline: fl
         InvalidRequest: neither the query nor the settings name a model.
         ChatModelFailed: there is no filter that can be used, and the query wants an error then.
     """
-    chat = parts.chat_for(asked.provider, asked.model)
-    with read(parts.engine) as connection:
+    with read(parts.engine, max(KEPT_SECONDS, deadline - time.monotonic())) as connection:
         found = list_fields(connection, [dataset.id for dataset in query.own])
     fields = gather_types(found)
     system, user = write_prompt(query.text, fields, datetime.now(UTC).date())
     timeout = _share(parts.chat_timeout, deadline)
+
+    def ask() -> str:
+        return parts.chat_for(asked.provider, asked.model).complete(system, user, timeout)
+
     try:
-        answer = _within(parts, timeout, lambda: chat.complete(system, user, timeout))
+        answer = _within(parts, timeout, ask)
         extracted = extract_conditions(answer, fields)
     except (ChatModelFailed, AnswerUnreadable) as error:
         return _fail(asked, str(error))
@@ -48,7 +51,7 @@ def _share(longest: float, deadline: float) -> float:
 
 def _within(parts: Parts, timeout: float, ask: Callable[[], str]) -> str:
     """Returns the answer; one that drips in after its time is not waited for."""
-    future = parts.searcher.pool.start(ask)
+    future = parts.outside.start(ask)
     if future is None:
         raise ChatModelFailed("every search thread is busy")
     wait([future], timeout=timeout)

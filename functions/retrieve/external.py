@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 
-from functions.retrieve.pool import LATE, Pool, collect
+from functions.retrieve.pool import LATE, Pool, collect, tell
 from functions.retrieve.query import Degraded, Query
-from shared.errors import Unavailable
+from shared.errors import Unavailable, WinnowError
 from shared.fusion.deduplicate import identify
 from shared.fusion.explain import Explanation
 from shared.fusion.rank import Scored, shown_score
@@ -23,7 +23,8 @@ from shared.model import (
     Standing,
 )
 from shared.ports import ExternalSearch
-from shared.postgres.retrieval import Passage
+from shared.postgres.retrieval import Generation, RecordText
+from shared.telemetry import log_failure
 
 type Asked = Mapping[str, Future[ExternalAnswer] | None]
 """The external datasets that were asked, by id; None where no thread was free."""
@@ -35,12 +36,12 @@ class Joined:
 
     Attributes:
         scored: their hits, each text of a source once.
-        passages: what the hits are, by the same ids.
+        texts: what the hits are, by the same ids.
         degraded: the bases that did not answer, and records that had to be left out.
     """
 
     scored: Sequence[Scored]
-    passages: Mapping[str, Passage]
+    texts: Mapping[str, RecordText]
     degraded: Sequence[Degraded]
 
 
@@ -90,8 +91,9 @@ def join_external(query: Query, asked: Asked, deadline: float, *, is_alone: bool
     for id_, future in asked.items():
         try:
             answers[id_] = collect(future)
-        except Unavailable as error:
-            failed.append(Degraded(name_channel(id_), str(error)))
+        except WinnowError as error:
+            log_failure("a channel failed", error, channel=name_channel(id_))
+            failed.append(Degraded(name_channel(id_), tell(error)))
     if failed and (query.fails_on_channel or (is_alone and not answers)):
         raise Unavailable("; ".join(f"{each.channel}: {each.reason}" for each in failed))
     found = [
@@ -102,7 +104,7 @@ def join_external(query: Query, asked: Asked, deadline: float, *, is_alone: bool
     ]
     return Joined(
         [scored for scored, _ in found],
-        {scored.chunk_id: passage for scored, passage in found},
+        {scored.chunk_id: text for scored, text in found},
         [*failed, *_tell_left_out(answers)],
     )
 
@@ -121,7 +123,7 @@ def _ask(
 
 def _score(
     dataset: Dataset, hits: Sequence[ExternalHit], threshold: float | None
-) -> Iterator[tuple[Scored, Passage]]:
+) -> Iterator[tuple[Scored, RecordText]]:
     """Yields a base's hits, the same text of the same source once, with their ids in this query."""
     first: dict[str, ExternalHit] = {}
     for hit in hits:
@@ -137,8 +139,8 @@ def _score(
         yield Scored(id_, score, explanation), _show(dataset, hit)
 
 
-def _show(dataset: Dataset, hit: ExternalHit) -> Passage:
-    return Passage(
+def _show(dataset: Dataset, hit: ExternalHit) -> RecordText:
+    return RecordText(
         chunk_id=None,
         document_id=None,
         dataset_id=dataset.id,
@@ -148,6 +150,7 @@ def _show(dataset: Dataset, hit: ExternalHit) -> Passage:
         position=None,
         page=None,
         source=hit.source,
+        generation=Generation.BOTH,
     )
 
 

@@ -33,6 +33,7 @@ def build_parts(settings: Settings) -> Parts:
         engine=connect_database(settings),
         searcher=searcher,
         external=external,
+        outside=Pool(settings.retrieval_executors),
         chat_for=lambda provider, model: make_chat_model(provider, model, settings),
         chat_timeout=settings.chat_timeout_seconds,
     )

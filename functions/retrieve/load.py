@@ -1,6 +1,6 @@
 """K, the keyword score, of every candidate."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,24 +16,47 @@ from shared.postgres.engine import read
 from shared.postgres.retrieval import load_keywords
 
 
+class KeptKeywords:
+    """The kept keywords of a query's candidates, loaded as their channels answer."""
+
+    def __init__(self, query: Query, engine: Engine) -> None:
+        self._engine = engine
+        self._kept: dict[str, bytes] = {}
+        hybrid = query.search_method is SearchMethod.HYBRID
+        weighs = hybrid and query.plan.method is FusionMethod.WEIGHTED_SCORE
+        self.is_needed = weighs or query.search_method is SearchMethod.KEYWORD
+
+    def load(self, chunk_ids: Iterable[str], timeout: float) -> None:
+        """Loads those that are not there yet, in one statement."""
+        missing = [chunk_id for chunk_id in chunk_ids if chunk_id not in self._kept]
+        if not self.is_needed or not missing:
+            return
+        with read(self._engine, timeout) as connection:
+            loaded = load_keywords(connection, missing)
+        self._kept.update(zip(missing, loaded, strict=True))
+
+    def find(self, candidates: Sequence[Candidate]) -> list[bytes]:
+        """Returns each candidate's, in their order."""
+        return [self._kept[candidate.chunk_id] for candidate in candidates]
+
+
 def load_keyword_scores(
-    query: Query, found: Found, candidates: Sequence[Candidate], engine: Engine
+    query: Query,
+    found: Found,
+    candidates: Sequence[Candidate],
+    kept: KeptKeywords,
+    timeout: float,
 ) -> NDArray[np.float64] | None:
     """Returns K of each candidate; None where the query's method has no use for it.
 
-    A full-text search has it from the engine's BM25; the others compare the kept keywords, which
-    one statement loads.
+    A full-text search has it from the engine's BM25; the others compare the kept keywords.
     """
     if not candidates:
         return np.zeros(0)
     if query.search_method is SearchMethod.FULL_TEXT:
         raw = [candidate.channels[Channel.TEXT].score for candidate in candidates]
         return bm25_scores(raw, found.idf_sum or 0.0)
-    hybrid = query.search_method is SearchMethod.HYBRID
-    weighs = hybrid and query.plan.method is FusionMethod.WEIGHTED_SCORE
-    if not weighs and query.search_method is not SearchMethod.KEYWORD:
+    if not kept.is_needed:
         return None
-    wanted = dify_keywords(query.text)
-    with read(engine) as connection:
-        kept = load_keywords(connection, [candidate.chunk_id for candidate in candidates])
-    return dify_scores(wanted, kept)
+    kept.load((candidate.chunk_id for candidate in candidates), timeout)
+    return dify_scores(dify_keywords(query.text), kept.find(candidates))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
+from functions.retrieve.pool import Pool
 from functions.retrieve.search import Searcher
 from shared.ports import ChatModel, ExternalSearch
 
@@ -14,6 +15,8 @@ class Parts:
     """The two stores, what searches them, what asks external knowledge bases, and chat models.
 
     Attributes:
+        outside: threads for what asks bases and chat models; what hangs there takes none from the
+            channels of other queries.
         chat_for: makes the chat model of a provider and a name; None = the settings' own.
         chat_timeout: the most seconds that it may take.
     """
@@ -21,5 +24,6 @@ class Parts:
     engine: Engine
     searcher: Searcher
     external: ExternalSearch
+    outside: Pool
     chat_for: Callable[[str | None, str | None], ChatModel]
     chat_timeout: float

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functions.retrieve.automatic import find_filter
 from functions.retrieve.external import ask_external, join_external
 from functions.retrieve.hydrate import hydrate
-from functions.retrieve.load import load_keyword_scores
+from functions.retrieve.load import KeptKeywords, load_keyword_scores
 from functions.retrieve.parts import Parts
 from functions.retrieve.prefilter import prefilter
 from functions.retrieve.query import Degraded, Query, Result
@@ -20,7 +20,12 @@ from functions.retrieve.stopwatch import Stopwatch
 from shared.errors import Unavailable
 from shared.fusion.deduplicate import deduplicate
 from shared.fusion.fuse import FusionMethod, fuse
-from shared.model import Candidate, Channel, SearchMethod, SearchScope
+from shared.model import Candidate, Channel, Hit, SearchMethod, SearchScope
+from shared.telemetry import log_failure
+
+LEAST_SECONDS = 1.0
+"""What PostgreSQL always gets: a channel that is late takes all the time there is, and the others'
+hits still need their text."""
 
 
 def retrieve(query: Query, parts: Parts) -> Result:
@@ -38,25 +43,28 @@ def retrieve(query: Query, parts: Parts) -> Result:
         if applied.empty:
             return Result(applied=applied, matched_documents=0, timings=watch.total())
         query = replace(query, filter=applied.tree, condition=applied.as_asked())
-    asked = ask_external(query, parts.external, parts.searcher.pool, deadline)
-    allowed = prefilter(query, parts.engine)
+    asked = ask_external(query, parts.external, parts.outside, deadline)
+    allowed = prefilter(query, parts.engine, _left(deadline))
     watch.lap("prefilter")
     if allowed.scope is None and not asked:
         return Result(
             applied=applied, matched_documents=allowed.matched_documents, timings=watch.total()
         )
-    found, candidates, degraded = _search(query, allowed.scope, parts, deadline)
+    kept = KeptKeywords(query, parts.engine)
+    found, candidates, degraded = _search(query, allowed.scope, parts, deadline, kept)
     watch.lap("search")
     # Where the filter found nothing of ours, that is an answer too.
     is_alone = not found.lists and (allowed.scope is not None or not query.own)
     joined = join_external(query, asked, deadline, is_alone=is_alone)
     if asked:
         watch.lap("external")
-    keyword_scores = load_keyword_scores(query, found, candidates, parts.engine)
+    keyword_scores = load_keyword_scores(query, found, candidates, kept, _left(deadline))
     watch.lap("load")
     fused = fuse(candidates, query.plan, keyword_scores, joined.scored)
     watch.lap("fuse")
-    records, fell_out = hydrate(query, fused.ranked, joined.passages, parts.engine, watch)
+    records, fell_out = hydrate(
+        query, fused.ranked, joined.texts, parts.engine, watch, _left(deadline)
+    )
     watch.lap("hydrate")
     return Result(
         records=records,
@@ -69,13 +77,22 @@ def retrieve(query: Query, parts: Parts) -> Result:
     )
 
 
+def _left(deadline: float) -> float:
+    return max(LEAST_SECONDS, deadline - time.monotonic())
+
+
 def _search(
-    query: Query, scope: SearchScope | None, parts: Parts, deadline: float
+    query: Query, scope: SearchScope | None, parts: Parts, deadline: float, kept: KeptKeywords
 ) -> tuple[Found, Sequence[Candidate], Sequence[Degraded]]:
     if scope is None:
         return NOTHING, (), ()
-    found = search(query, scope, parts.searcher, deadline)
-    return found, *_complete(query, scope, found, parts, deadline)
+
+    def load_meanwhile(hits: Sequence[Hit]) -> None:
+        kept.load((hit.chunk_id for hit in hits), _left(deadline))
+
+    with parts.searcher.pool.admit(deadline - time.monotonic()):
+        found = search(query, scope, parts.searcher, deadline, load_meanwhile)
+        return found, *_complete(query, scope, found, parts, deadline)
 
 
 def _complete(
@@ -94,6 +111,7 @@ def _complete(
     except Unavailable as error:
         if query.fails_on_channel:
             raise
+        log_failure("a channel failed", error, channel=Channel.VECTOR)
         return candidates, [*found.degraded, Degraded(Channel.VECTOR, str(error))]
     return [
         replace(c, cosine=cosines.get(c.chunk_id)) if c.cosine is None else c for c in candidates

@@ -23,7 +23,7 @@ class Prefiltered:
     matched_documents: int | None
 
 
-def prefilter(query: Query, engine: Engine) -> Prefiltered:
+def prefilter(query: Query, engine: Engine, timeout: float) -> Prefiltered:
     """Evaluates the filter for each dataset that has searchable documents.
 
     Without a filter, and with nothing hidden, no statement is sent.
@@ -33,11 +33,11 @@ def prefilter(query: Query, engine: Engine) -> Prefiltered:
     found: dict[str, tuple[Allowlist, int]] = {id_: (AllDocuments(), 0) for id_ in ids}
     hidden = BitMap()
     if ids and (query.filter is not None or hiding):
-        with read(engine) as connection:
+        with read(engine, timeout) as connection:
             if query.filter is not None:
-                found = find_allowlists(connection, ids, query.filter)
+                found = find_allowlists(connection, query.tenant_id, ids, query.filter)
             if hiding:
-                hidden = find_hidden(connection, hiding)
+                hidden = find_hidden(connection, query.tenant_id, hiding)
     matched = sum(count for _, count in found.values())
     allowed = [
         (id_, allowlist)

@@ -9,7 +9,7 @@ from shared.fusion.fuse import FusionPlan
 from shared.fusion.rank import Dropped
 from shared.metadata.conditions import Joiner, Tree
 from shared.model import Dataset, EmbeddingSpace, JsonObject, SearchMethod, Vector
-from shared.postgres.retrieval import Passage
+from shared.postgres.retrieval import RecordText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,13 +100,13 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One passage of the answer.
+    """One chunk of the answer.
 
     Attributes:
         score: the final score, shown in 0 to 1.
     """
 
-    passage: Passage
+    text: RecordText
     score: float
     explanation: Explanation
 

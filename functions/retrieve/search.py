@@ -5,17 +5,18 @@ another.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 
-from functions.retrieve.pool import LATE, Pool, collect
+from functions.retrieve.pool import LATE, Pool, collect, tell
 from functions.retrieve.query import Degraded, Query
 from functions.retrieve.stopwatch import Stopwatch
 from shared.analysis.analyzer import analyze, keywords
-from shared.errors import EmbedderFailed, Unavailable
+from shared.errors import EmbedderFailed, Unavailable, WinnowError
 from shared.model import Channel, Hit, SearchMethod, SearchScope, Vector
 from shared.ports import ChunkSearch, Embedder
+from shared.telemetry import log_failure
 
 MOST_WORDS = 512
 """Distinct words of a text query; the engine refuses more than 1,024."""
@@ -71,7 +72,13 @@ class Searcher:
     depth: int
 
 
-def search(query: Query, scope: SearchScope, searcher: Searcher, deadline: float) -> Found:
+def search(
+    query: Query,
+    scope: SearchScope,
+    searcher: Searcher,
+    deadline: float,
+    meanwhile: Callable[[Sequence[Hit]], None],
+) -> Found:
     """Asks the channels of the query's method.
 
     Args:
@@ -79,6 +86,7 @@ def search(query: Query, scope: SearchScope, searcher: Searcher, deadline: float
         scope: what may be found.
         searcher: the engine, the embedders, the threads.
         deadline: on the monotonic clock.
+        meanwhile: called, in the caller's thread, with the hits of a channel while others search.
 
     Raises:
         Unavailable: no channel answered, and there is no external base that may; or one did not,
@@ -90,18 +98,32 @@ def search(query: Query, scope: SearchScope, searcher: Searcher, deadline: float
     }
     started = {channel: searcher.pool.start(task) for channel, task in tasks.items()}
     running = [future for future in started.values() if future is not None]
-    wait(running, timeout=max(0.0, deadline - time.monotonic()))
+    for answer in _wait_for(running, deadline):
+        meanwhile(answer.hits)
     answers: dict[Channel, _Answer] = {}
     degraded: list[Degraded] = []
     for channel, future in started.items():
         try:
             answers[channel] = collect(future)
-        except Unavailable as error:
-            degraded.append(Degraded(channel, str(error)))
+        except WinnowError as error:
+            log_failure("a channel failed", error, channel=channel)
+            degraded.append(Degraded(channel, tell(error)))
     is_alone = not answers and len(query.own) == len(query.datasets)
     if degraded and (query.fails_on_channel or is_alone):
         raise Unavailable("; ".join(f"{each.channel}: {each.reason}" for each in degraded))
     return _join(answers, degraded)
+
+
+def _wait_for(running: Sequence[Future[_Answer]], deadline: float) -> Iterator[_Answer]:
+    """Yields the answers that are there while others are not; ends with the last, or in time."""
+    pending = set(running)
+    while pending:
+        left = max(0.0, deadline - time.monotonic())
+        done, pending = wait(pending, timeout=left, return_when=FIRST_COMPLETED)
+        if not done:
+            return
+        if pending:
+            yield from (future.result() for future in done if future.exception() is None)
 
 
 def find_cosines(

@@ -21,10 +21,13 @@ class S3ObjectReader:
 
     def size(self, bucket: str, key: str) -> int | None:
         """Returns an object's size in bytes; None where there is no such object."""
-        with explaining_trouble(bucket):
+        with explaining_trouble():
             answer = find(self._client.head_object, bucket, key)
         return None if answer is None else int(answer["ContentLength"])
 
-    def read(self, bucket: str, key: str) -> bytes | None:
-        """Returns an object's bytes; None where there is no such object."""
-        return read_object(self._client, bucket, key)
+    def read(self, bucket: str, key: str, most: int) -> bytes | None:
+        """Returns an object's bytes; None where there is no such object.
+
+        Of an object that is larger than `most` it returns the first `most` + 1.
+        """
+        return read_object(self._client, bucket, key, most + 1)

@@ -1,7 +1,7 @@
 """The content store as a prefix of an S3 bucket."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -43,7 +43,7 @@ class S3ContentStore:
     def put(self, key: str, data: bytes, media_type: str) -> None:
         """Stores the bytes under the key, replacing what was there."""
         name = self._prefix + require_key(key)
-        with explaining_trouble(self._bucket):
+        with explaining_trouble():
             self._client.put_object(
                 Bucket=self._bucket, Key=name, Body=data, ContentType=media_type
             )
@@ -58,7 +58,7 @@ class S3ContentStore:
     def delete(self, key: str) -> None:
         """Forgets the bytes; a key that holds nothing is fine."""
         if is_key(key):
-            with explaining_trouble(self._bucket):
+            with explaining_trouble():
                 self._client.delete_object(Bucket=self._bucket, Key=self._prefix + key)
 
 
@@ -75,11 +75,14 @@ def open_s3(timeout: float, endpoint_url: str | None) -> Any:
     return Session().client("s3", endpoint_url=endpoint_url, config=config)
 
 
-def read_object(client: Any, bucket: str, key: str) -> bytes | None:
-    """Returns an object's bytes; None where there is no such object."""
-    with explaining_trouble(bucket):
+def read_object(client: Any, bucket: str, key: str, most: int | None = None) -> bytes | None:
+    """Returns an object's bytes, at most so many; None where there is no such object."""
+    with explaining_trouble():
         answer = find(client.get_object, bucket, key)
-        return None if answer is None else bytes(answer["Body"].read())
+        if answer is None:
+            return None
+        with closing(answer["Body"]) as body:
+            return bytes(body.read(most))
 
 
 def find(operation: Any, bucket: str, key: str) -> Any:
@@ -95,15 +98,15 @@ def find(operation: Any, bucket: str, key: str) -> Any:
 
 
 @contextmanager
-def explaining_trouble(bucket: str) -> Iterator[None]:
-    """Turns AWS's errors into `Unavailable`, in words."""
+def explaining_trouble() -> Iterator[None]:
+    """Turns AWS's errors into `Unavailable`, in words that name nothing of ours."""
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
 
     try:
         yield
     except ClientError as error:
         code = error.response["Error"]["Code"]
-        raise Unavailable(f"the bucket {bucket} can't be used: S3 answered {code}") from error
+        raise Unavailable(f"the content store can't be used: S3 answered {code}") from error
     except BotoCoreError as error:
         reason = type(error).__name__
-        raise Unavailable(f"the bucket {bucket} can't be reached: {reason}") from error
+        raise Unavailable(f"the content store can't be reached: {reason}") from error

@@ -22,10 +22,12 @@ def deduplicate(lists: Mapping[Channel, Sequence[Hit]]) -> list[Candidate]:
             channels = standings.setdefault(hit.chunk_id, {})
             if (earlier := channels.get(channel)) is None:
                 found += 1
-                earlier = Standing(found, None)
-            channels[channel] = Standing(earlier.rank, _pick_best(earlier.score, hit.score))
+                channels[channel] = Standing(found, _read(hit.score))
+            else:
+                best = _pick_best(earlier.score, _read(hit.score))
+                channels[channel] = Standing(earlier.rank, best)
             nearness = hit.score if channel is Channel.VECTOR and hit.cosine is None else hit.cosine
-            cosines[hit.chunk_id] = _pick_best(cosines.get(hit.chunk_id), nearness)
+            cosines[hit.chunk_id] = _pick_best(cosines.get(hit.chunk_id), _read(nearness))
     return [Candidate(id, channels, cosines[id]) for id, channels in standings.items()]
 
 
@@ -34,6 +36,11 @@ def identify(source: str, text: str) -> str:
     return hashlib.sha256(f"{len(source)}:{source}{text}".encode()).hexdigest()
 
 
-def _pick_best(*scores: float | None) -> float | None:
-    known = [score for score in scores if score is not None and math.isfinite(score)]
-    return max(known, default=None)
+def _read(score: float | None) -> float | None:
+    return score if score is not None and math.isfinite(score) else None
+
+
+def _pick_best(one: float | None, other: float | None) -> float | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return max(one, other)

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from shared.errors import InvalidRequest
+from shared.model import EmbeddingSpace, SearchMethod
 
 MOST_TOP_K = 100
 
@@ -49,6 +50,17 @@ def check_available(fusion: FusionBody | None, pointer: str) -> None:
     if fusion.keyword_scoring == "bm25":
         raise InvalidRequest.at(
             f"{pointer}/keyword_scoring", "bm25 scoring is not available yet; dify is"
+        )
+
+
+NEEDS_VECTORS = {SearchMethod.SEMANTIC, SearchMethod.HYBRID}
+
+
+def check_method(method: SearchMethod, space: EmbeddingSpace, pointer: str) -> None:
+    """Raises `InvalidRequest` where a method asks for vectors that there are none of."""
+    if method in NEEDS_VECTORS and not space.has_vectors:
+        raise InvalidRequest.at(
+            pointer, "an economy dataset takes keyword_search and full_text_search only"
         )
 
 

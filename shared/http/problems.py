@@ -6,13 +6,14 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 
 from shared import errors
 from shared.errors import InvalidRequest, Problem, WinnowError, join_pointer
 from shared.http.dialects import find_dialect
 from shared.model import JsonObject
-from shared.telemetry import logger
+from shared.telemetry import log_failure
 
 STATUS: Mapping[type[WinnowError], int] = {
     errors.InvalidRequest: 400,
@@ -68,6 +69,8 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _refuse)
     app.add_exception_handler(HTTPException, _pass_on)
     app.add_exception_handler(WinnowError, _answer)
+    # What Exception's own handler answers is raised again, and the server logs it in its words.
+    app.add_exception_handler(SQLAlchemyError, _answer)
     app.add_exception_handler(Exception, _answer)
 
 
@@ -82,13 +85,15 @@ def problems_of(found: Sequence[Any], base: str = "") -> InvalidRequest:
 
 
 def _words(found: Mapping[str, Any]) -> str:
+    if found["type"] in {"model_type", "model_attributes_type", "dict_type"}:
+        return "must be an object"
     return "unknown field" if found["type"] == "extra_forbidden" else str(found["msg"])
 
 
 async def _answer(request: Request, error: Exception) -> JSONResponse:
     answer = respond(error, request.scope)
     if answer.status_code >= 500:  # noqa: PLR2004
-        logger.error("request failed", exc_info=error)
+        log_failure("request failed", error)
     return answer
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from shared.errors import EmbedderFailed, Unavailable
+from shared.errors import EmbedderFailed, EmbedderRefused, Unavailable
 from shared.model import Vector
 from shared.models.vectors import VectorRefused, as_vector, unit
 
@@ -18,6 +18,7 @@ _REASONS = {
     429: "its rate limit is reached",
 }
 _SERVER_ERROR = 500
+_ABOUT_THE_INPUT = {400, 413, 422}
 
 
 def explain_status(
@@ -33,6 +34,8 @@ def explain_status(
         reason = "it is out of order for now"
     if reason is None:
         reason = f"it refuses the request: {message[:_EXCERPT]}" if message else "it is no answer"
+    if failure is EmbedderFailed and status in _ABOUT_THE_INPUT:
+        failure = EmbedderRefused
     return failure(f"the server of {model} answered {status}: {reason}")
 
 
@@ -66,28 +69,28 @@ def read_vectors(model: str, rows: object, count: int, dimension: int) -> list[V
     """Returns the unit vectors of an answer's rows, one a text.
 
     Raises:
-        EmbedderFailed: there are more or fewer rows than texts, or a row is no vector.
+        EmbedderRefused: there are more or fewer rows than texts, or a row is no vector.
     """
     if not isinstance(rows, list) or len(rows) != count:
         found = len(rows) if isinstance(rows, list) else "no"
-        raise EmbedderFailed(f"{model} gave {found} vectors for {count} texts")
+        raise EmbedderRefused(f"{model} gave {found} vectors for {count} texts")
     try:
         return [unit(as_vector(row, dimension, f"vector {n}")) for n, row in enumerate(rows)]
     except VectorRefused as error:
-        raise EmbedderFailed(f"{model} gave no usable vectors: {error}") from error
+        raise EmbedderRefused(f"{model} gave no usable vectors: {error}") from error
 
 
 def order_rows(model: str, items: object, count: int) -> Sequence[object]:
     """Returns the `embedding` of each item in the order of their `index`.
 
     Raises:
-        EmbedderFailed: not every index from 0 to count - 1 is there exactly once.
+        EmbedderRefused: not every index from 0 to count - 1 is there exactly once.
     """
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise EmbedderFailed(f"{model} gave no list of embeddings")
+        raise EmbedderRefused(f"{model} gave no list of embeddings")
     rows = {item.get("index"): item.get("embedding") for item in items if _is_index(item)}
     if len(items) != count or rows.keys() != set(range(count)):
-        raise EmbedderFailed(f"{model} gave {len(items)} vectors for {count} texts, or some twice")
+        raise EmbedderRefused(f"{model} gave {len(items)} vectors for {count} texts, or some twice")
     return [rows[n] for n in range(count)]
 
 

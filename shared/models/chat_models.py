@@ -4,9 +4,8 @@ import threading
 from functools import cache, lru_cache
 from typing import Protocol
 
-from pydantic import SecretStr
-
 from shared.errors import ChatModelFailed, ConfigurationError, InvalidRequest
+from shared.models.api_key import KeySettings, find_api_key
 from shared.models.bedrock import BedrockRuntime
 from shared.models.chat_bedrock import BedrockChat
 from shared.models.chat_openai_compatible import OpenAICompatibleChat
@@ -19,7 +18,7 @@ _POINTER = "/metadata_filtering/model"
 _building = threading.Lock()
 
 
-class ChatSettings(Protocol):
+class ChatSettings(KeySettings, Protocol):
     """What this module needs of the settings, which must be hashable."""
 
     @property
@@ -42,11 +41,6 @@ class ChatSettings(Protocol):
         """Where the OpenAI-compatible server is."""
         ...
 
-    @property
-    def openai_api_key(self) -> SecretStr | None:
-        """Its key, if it asks for one."""
-        ...
-
     def __hash__(self) -> int: ...
 
 
@@ -61,6 +55,7 @@ def make_chat_model(provider: str | None, model: str | None, settings: ChatSetti
     Raises:
         InvalidRequest: at /metadata_filtering/model: nothing names a model, or an unknown provider.
         ConfigurationError: a setting that this model needs is missing.
+        ChatModelFailed: the key can't be read now.
     """
     provider, model = provider or settings.chat_provider, model or settings.chat_model
     if provider is None or model is None:
@@ -78,7 +73,7 @@ def make_chat_model(provider: str | None, model: str | None, settings: ChatSetti
 
 @cache
 def _open_transport(settings: ChatSettings) -> Transport:
-    return Transport(settings.retrieval_executors, failure=ChatModelFailed)
+    return Transport(settings.retrieval_executors, failure=ChatModelFailed, model="the chat model")
 
 
 @cache
@@ -97,5 +92,5 @@ def _make(provider: str, model: str, settings: ChatSettings) -> ChatModel:
         model,
         _open_transport(settings),
         base_url=settings.openai_base_url,
-        api_key=settings.openai_api_key,
+        api_key=find_api_key(settings, ChatModelFailed),
     )

@@ -5,11 +5,10 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from pydantic import SecretStr
-
-from shared.errors import ConfigurationError, InvalidRequest
+from shared.errors import ConfigurationError, EmbedderFailed, InvalidRequest
 from shared.model import NO_VECTORS, EmbeddingSpace
 from shared.models import bedrock, local
+from shared.models.api_key import KeySettings, find_api_key
 from shared.models.openai_compatible import OpenAICompatibleEmbedder
 from shared.models.transport import Transport
 from shared.ports import Embedder
@@ -29,7 +28,7 @@ ANY_MODEL = ("openai_compatible", "given")
 _building = threading.Lock()
 
 
-class ModelSettings(Protocol):
+class ModelSettings(KeySettings, Protocol):
     """What this package needs of the settings, which must be hashable."""
 
     @property
@@ -48,16 +47,21 @@ class ModelSettings(Protocol):
         ...
 
     @property
-    def openai_api_key(self) -> SecretStr | None:
-        """Its key, if it asks for one."""
-        ...
-
-    @property
     def local_models(self) -> Path | None:
         """Holds one folder a local model, with model.onnx and tokenizer.json."""
         ...
 
     def __hash__(self) -> int: ...
+
+
+def list_providers(settings: ModelSettings) -> frozenset[str]:
+    """Returns the providers that a process of these settings can embed with."""
+    providers = {"bedrock", "given"}
+    if settings.openai_base_url is not None:
+        providers.add("openai_compatible")
+    if settings.local_models is not None:
+        providers.add("local")
+    return frozenset(providers)
 
 
 def check_space(space: EmbeddingSpace) -> None:
@@ -105,6 +109,7 @@ def make_embedder(space: EmbeddingSpace, settings: ModelSettings) -> Embedder | 
     Raises:
         InvalidRequest: no embedder makes such vectors.
         ConfigurationError: a setting that this embedder needs is missing.
+        EmbedderFailed: the key can't be read now.
     """
     with _building:
         return _make(space, settings)
@@ -148,7 +153,7 @@ def _make_openai_compatible(space: EmbeddingSpace, settings: ModelSettings) -> E
         space,
         _open_transport(settings),
         base_url=settings.openai_base_url,
-        api_key=settings.openai_api_key,
+        api_key=find_api_key(settings, EmbedderFailed),
         timeout=settings.embedder_timeout_seconds,
     )
 

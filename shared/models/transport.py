@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from urllib3 import BaseHTTPResponse, PoolManager, Timeout
 from urllib3.exceptions import HTTPError, NewConnectionError, ProtocolError
 from urllib3.exceptions import TimeoutError as TimedOut
-from urllib3.util import parse_url
 
 from shared.errors import EmbedderFailed, Unavailable
 
@@ -23,6 +22,7 @@ class Transport:
         connections: the most that are open to one server; one caller more waits, in its time limit.
         pause: sleeps between tries.
         failure: the error that is raised, the port's own.
+        model: what callers are told of the server; where it is stands in the cause.
     """
 
     def __init__(
@@ -30,8 +30,10 @@ class Transport:
         connections: int,
         pause: Callable[[float], object] = time.sleep,
         failure: type[Unavailable] = EmbedderFailed,
+        model: str = "the embedding model",
     ) -> None:
         self.failure = failure
+        self._model = model
         self._pool = PoolManager(maxsize=connections)
         self._places = threading.BoundedSemaphore(connections)
         self._pause = pause
@@ -64,13 +66,12 @@ class Transport:
         self, url: str, body: bytes, headers: Mapping[str, str], timeout: float
     ) -> BaseHTTPResponse:
         deadline = time.monotonic() + timeout
-        server = parse_url(url).netloc
         if not self._places.acquire(timeout=max(timeout, 0)):
-            raise self.failure(f"all connections to {server} were in use for {timeout:.3g} s")
+            raise self.failure(f"all connections to {self._model} were in use for {timeout:.3g} s")
         try:
             return self._send_alive(url, body, headers, deadline)
         except HTTPError as error:
-            raise self.failure(_explain(error, server, timeout)) from error
+            raise self.failure(f"{self._model} {_explain(error, timeout)}") from error
         finally:
             self._places.release()
 
@@ -100,11 +101,11 @@ class Transport:
         )
 
 
-def _explain(error: HTTPError, server: str | None, timeout: float) -> str:
+def _explain(error: HTTPError, timeout: float) -> str:
     # urllib3 counts a refused connection among the timeouts
     if isinstance(error, TimedOut) and not isinstance(error, NewConnectionError):
-        return f"{server} did not answer within {timeout:.3g} s"
-    return f"{server} can't be reached"
+        return f"did not answer within {timeout:.3g} s"
+    return "can't be reached"
 
 
 def choose_pause(attempt: int, retry_after: str | None) -> float:

@@ -40,10 +40,12 @@ class Outcome(Enum):
     FAILED = auto()
 
 
+BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+"""Of an item or of the whole request: try again."""
+
 _BY_STATUS: Mapping[int, Outcome] = {
     HTTPStatus.CONFLICT: Outcome.DONE,  # this version, or a newer one, is there
-    HTTPStatus.TOO_MANY_REQUESTS: Outcome.BUSY,
-    HTTPStatus.SERVICE_UNAVAILABLE: Outcome.BUSY,
+    **dict.fromkeys(BUSY, Outcome.BUSY),
     HTTPStatus.BAD_REQUEST: Outcome.REFUSED,
     HTTPStatus.CONTENT_TOO_LARGE: Outcome.REFUSED,
 }

@@ -20,7 +20,6 @@ from shared.opensearch.refresh import SharedRefresh
 _PAUSES = (0.0, 0.2, 0.4, 0.8, 1.6)
 """Seconds before each try of a bulk that the engine was too busy for, give or take a half."""
 
-_BUSY = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
 _ALIAS_ONLY = {"require_alias": "true"}
 
 
@@ -125,7 +124,7 @@ class OpenSearchChunkIndex:
                 "POST", f"/{alias}/_bulk", body=bulk.bulk_body(writes), params=_ALIAS_ONLY
             )
         except EngineRefused as refused:
-            if refused.status in _BUSY:
+            if refused.status in bulk.BUSY:
                 return [Result(write, Outcome.BUSY, refused.kind) for write in writes]
             raise
         return bulk.read_results(answer, writes)

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
-from shared.errors import NotFound, StaleVersion
+from shared.errors import Conflict, NotFound, Overtaken, StaleVersion
 from shared.metadata.fields import is_same, move_fields
 from shared.metadata.filter_values import Builtins, FilterValues, filter_values
 from shared.model import Action, Change, Document, IndexingStatus, JsonObject
@@ -28,6 +28,8 @@ class DocumentWrite:
     Attributes:
         version: the sender's own number; None = the next one.
         sequencer: S3's sequencer, hexadecimal, compared right-padded; None where there is none.
+        seen_version: the version that the document had before its source was read, 0 for none; a
+            document that has another by now is not overwritten with what may be old.
     """
 
     id: str
@@ -43,6 +45,7 @@ class DocumentWrite:
     media_type: str
     version: int | None = None
     sequencer: str | None = None
+    seen_version: int | None = None
 
 
 class Effect(Enum):
@@ -59,7 +62,8 @@ def judge_write(current: Document, write: DocumentWrite) -> Effect:
     The same content again has no effect; with other metadata or another name it needs no indexing.
     A deleted document takes only a newer version, and then all of it.
     """
-    same_content = current.content_hash == write.content_hash and current.deleted_at is None
+    held = (current.content_hash, current.media_type)
+    same_content = held == (write.content_hash, write.media_type) and current.deleted_at is None
     same_words = is_same(current.metadata, write.metadata) and current.name == write.name
     same_words = same_words and current.source == write.source
     if write.version is not None and write.version <= current.version:
@@ -105,9 +109,14 @@ def save_document(connection: Connection, write: DocumentWrite) -> Saved:
 
     Raises:
         StaleVersion: the document has that version or a newer one.
+        Overtaken: the document changed since `seen_version`.
     """
     current = _lock(connection, write.tenant_id, write.id) or _insert(connection, write)
+    if write.seen_version not in {None, current.version}:
+        raise Overtaken
     effect = Effect.CONTENT if current.version == 0 else judge_write(current, write)
+    if effect is Effect.METADATA and outbox.find(connection, current.id) is not None:
+        effect = Effect.CONTENT  # or the work that waits would be of a version that is no more
     if effect is Effect.NOTHING:
         _note_sequencer(connection, current, write.sequencer)
         return Saved(current, outbox.find(connection, current.id))
@@ -158,16 +167,59 @@ def change_document(
 
 def retry_document(
     connection: Connection, tenant_id: str, document_id: str
-) -> tuple[Document, Change]:
-    """Makes the newest version of a document be processed once more; raises `NotFound`."""
+) -> tuple[Document, Change | None]:
+    """Makes a version that did not become live be processed once more.
+
+    Of one that is live there is nothing to retry.
+
+    Raises:
+        NotFound: the tenant has no such document.
+        Conflict: nothing was kept of what was sent, so that it has to be sent again.
+    """
     current = _lock(connection, tenant_id, document_id)
     if current is None or current.deleted_at is not None:
         raise NotFound(f"there is no document {document_id!r}")
+    if current.live_version == current.version:
+        return current, outbox.find(connection, current.id)
+    if current.content_key is None:
+        raise Conflict("nothing is kept of what was sent: send it again")
     values = {"indexing_status": IndexingStatus.WAITING, "error_code": None, "error": None}
     document = _write(connection, current, values)
     change = _change(document, Action.PROCESS)
     outbox.put(connection, change)
     return document, change
+
+
+def refuse_source(connection: Connection, write: DocumentWrite, code: str, reason: str) -> None:
+    """Puts on a document why its source can't be used now; what is live or waits stays."""
+    current = _lock(connection, write.tenant_id, write.id) or _insert(connection, write)
+    if _is_late(current, write.sequencer):
+        return
+    values = {
+        "indexing_status": IndexingStatus.ERROR,
+        "error_code": code,
+        "error": reason,
+        "version": max(current.version, 1),
+        "sequencer": write.sequencer or current.sequencer,
+    }
+    _write(connection, current, values)
+
+
+def end_source(connection: Connection, write: DocumentWrite) -> Change | None:
+    """Deletes the document of a source that is gone.
+
+    A removal that comes before what it removes leaves a tombstone for it. Returns what is to do.
+    """
+    current = _lock(connection, write.tenant_id, write.id)
+    if current is None:
+        if write.sequencer is None:
+            return None
+        current = _insert(connection, write)
+    if current.version == 0:
+        values = {"version": 1, "sequencer": write.sequencer, "deleted_at": datetime.now(UTC)}
+        _write(connection, current, values)
+        return None
+    return delete_document(connection, write.tenant_id, write.id, sequencer=write.sequencer)[1]
 
 
 def delete_document(

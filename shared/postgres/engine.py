@@ -13,6 +13,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from shared.errors import DatabaseUnavailable
+from shared.postgres.states import find_state, is_passing, is_read_only
 
 _LOCAL_HOSTS = {None, "", "localhost", "127.0.0.1", "::1"}
 _RESTED_SECONDS = 2.0
@@ -46,8 +47,9 @@ def connect(
         pool_timeout=timeout,
         # The pool's own mode, so that a read costs its statement and nothing around it.
         isolation_level="AUTOCOMMIT",
+        # What users send has no place in errors, and so in logs.
+        hide_parameters=True,
         connect_args=arguments,
-        hide_parameters=True,  # errors end in logs, and parameters may be keys
     )
     event.listen(engine, "handle_error", _distrust)
     event.listen(engine, "checkin", _note_rest)
@@ -74,6 +76,12 @@ def _distrust(context: ExceptionContext) -> None:
     if not database_error:
         context.is_disconnect = True
         context.invalidate_pool_on_disconnect = False
+    # Another server writes now: every connection leads to the one that did.
+    if is_read_only(find_state(context.original_exception)):
+        context.is_disconnect = True
+    # The driver lets a silent server's timeout pass as it is.
+    if isinstance(context.original_exception, OSError):
+        raise DatabaseUnavailable
 
 
 def _note_rest(_connection: Any, record: ConnectionPoolEntry) -> None:
@@ -92,10 +100,34 @@ def _try_rested(connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> No
 
 
 @contextmanager
-def read(engine: Engine) -> Iterator[Connection]:
-    """Yields a connection in autocommit: each statement sees the newest committed state."""
-    with _available(), engine.connect() as connection:
+def read(engine: Engine, timeout: float | None = None) -> Iterator[Connection]:
+    """Yields a connection in autocommit: each statement sees the newest committed state.
+
+    Args:
+        engine: which database.
+        timeout: seconds for the server to go on with an answer, where that is less than the
+            engine's own; a connection on which it passes is closed.
+    """
+    with _available(), engine.connect() as connection, _hurried(connection, timeout):
         yield connection
+
+
+@contextmanager
+def _hurried(connection: Connection, timeout: float | None) -> Iterator[None]:
+    if timeout is None:
+        yield
+        return
+    # On the socket, to which the driver has no other way, it costs nothing; a statement_timeout
+    # would cost a statement each time.
+    driver: Any = connection.connection.dbapi_connection
+    socket = driver._usock
+    usual = socket.gettimeout()
+    socket.settimeout(min(timeout, usual))
+    try:
+        yield
+    finally:
+        if socket.fileno() >= 0:  # it is closed where the time was over
+            socket.settimeout(usual)
 
 
 @contextmanager
@@ -114,6 +146,6 @@ def _available() -> Iterator[None]:
     except (OperationalError, PoolTimeout) as error:
         raise DatabaseUnavailable from error
     except DBAPIError as error:
-        if error.connection_invalidated:
+        if error.connection_invalidated or is_passing(find_state(error)):
             raise DatabaseUnavailable from error
         raise

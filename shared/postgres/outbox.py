@@ -5,10 +5,11 @@ agree. Messages only say which. Rows are found by whether they are available, ne
 with an id or a time remembered from before.
 """
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.model import Action, Change
@@ -25,6 +26,7 @@ def put(connection: Connection, change: Change) -> None:
         "attempts": 0,
         "available_at": func.now(),
         "last_error": None,
+        "token": None,
     }
     connection.execute(
         insert(outbox)
@@ -33,10 +35,24 @@ def put(connection: Connection, change: Change) -> None:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Work that one worker has taken.
+
+    Attributes:
+        attempts: how often it was taken, this time included, since it was put or last released.
+        token: drawn for this taking; whoever put or took the row since has another.
+    """
+
+    change: Change
+    attempts: int
+    token: str
+
+
 def take(
     connection: Connection, tenant_id: str, document_id: str, lease: timedelta
-) -> tuple[Change, int] | None:
-    """Returns a document's work and how often it was taken, and keeps others off it for a while.
+) -> Taken | None:
+    """Takes a document's work, and keeps others off it for a while.
 
     None where there is no work, or somebody else is at it.
     """
@@ -47,39 +63,33 @@ def take(
             outbox.c.tenant_id == tenant_id,
             outbox.c.available_at <= func.now(),
         )
-        .values(attempts=outbox.c.attempts + 1, available_at=func.now() + lease)
+        .values(
+            attempts=outbox.c.attempts + 1,
+            available_at=func.now() + lease,
+            token=func.gen_random_uuid(),
+        )
         .returning(outbox)
     ).one_or_none()
-    if row is None:
-        return None
-    return _change(row), row.attempts
+    return None if row is None else Taken(_change(row), row.attempts, row.token)
 
 
-def advance(connection: Connection, change: Change, action: Action) -> None:
-    """Sets the next step of the same work; work that was replaced in the meantime stays."""
-    connection.execute(
-        update(outbox)
-        .where(outbox.c.document_id == change.document_id, outbox.c.version == change.version)
-        .values(action=action)
-    )
+def advance(connection: Connection, taken: Taken, action: Action) -> None:
+    """Sets the next step of the work; what was put or taken by others since stays."""
+    connection.execute(update(outbox).where(_is_held(taken)).values(action=action))
 
 
-def release(connection: Connection, change: Change, error: str, delay: timedelta) -> None:
+def release(connection: Connection, taken: Taken, error: str, delay: timedelta) -> None:
     """Puts work back after an outage, as if it had not been taken, available after a delay."""
     connection.execute(
         update(outbox)
-        .where(outbox.c.document_id == change.document_id, outbox.c.version == change.version)
-        .values(attempts=0, last_error=error, available_at=func.now() + delay)
+        .where(_is_held(taken))
+        .values(attempts=0, last_error=error, available_at=func.now() + delay, token=None)
     )
 
 
-def finish(connection: Connection, change: Change) -> None:
-    """Removes the row of finished work; work that was replaced in the meantime stays."""
-    connection.execute(
-        delete(outbox).where(
-            outbox.c.document_id == change.document_id, outbox.c.version == change.version
-        )
-    )
+def finish(connection: Connection, taken: Taken) -> None:
+    """Removes the row of finished work; what was put or taken by others since stays."""
+    connection.execute(delete(outbox).where(_is_held(taken)))
 
 
 def find(connection: Connection, document_id: str) -> Change | None:
@@ -110,3 +120,7 @@ def release_all(connection: Connection) -> None:
 
 def _change(row: Row[Any]) -> Change:
     return Change(row.tenant_id, row.dataset_id, row.document_id, row.version, Action(row.action))
+
+
+def _is_held(taken: Taken) -> ColumnElement[bool]:
+    return and_(outbox.c.document_id == taken.change.document_id, outbox.c.token == taken.token)

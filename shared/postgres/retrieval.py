@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,14 @@ from pyroaring import BitMap
 from sqlalchemy import (
     Connection,
     Interval,
+    and_,
     bindparam,
+    case,
     cast,
+    exists,
     func,
     literal_column,
+    not_,
     or_,
     select,
 )
@@ -27,7 +32,7 @@ from shared.postgres.tables import chunks, datasets, documents, hidden, membersh
 
 
 def find_allowlists(
-    connection: Connection, dataset_ids: Sequence[str], tree: Tree
+    connection: Connection, tenant_id: str, dataset_ids: Sequence[str], tree: Tree
 ) -> dict[str, tuple[Allowlist, int]]:
     """Returns each dataset's allowlist and how many documents match, in one statement.
 
@@ -42,6 +47,7 @@ def find_allowlists(
         select(documents.c.dataset_id, func.count().label("matched"), _packed(), total.label("all"))
         .where(
             documents.c.dataset_id.in_(dataset_ids),
+            documents.c.tenant_id == tenant_id,
             searchable,
             to_sql(tree, documents.c.filter_values),
         )
@@ -57,16 +63,27 @@ def find_allowlists(
     return {each: found.get(each, (NoDocuments(), 0)) for each in dataset_ids}
 
 
-def find_hidden(connection: Connection, dataset_ids: Sequence[str]) -> BitMap:
+def find_hidden(connection: Connection, tenant_id: str, dataset_ids: Sequence[str]) -> BitMap:
     """Returns the `seq`s of documents that are in the index and must not be found."""
     packed = connection.execute(
-        select(_packed()).where(documents.c.dataset_id.in_(dataset_ids), hidden)
+        select(_packed()).where(
+            documents.c.dataset_id.in_(dataset_ids),
+            # Not the document's own tenant, for which each row would have to be read.
+            exists().where(
+                datasets.c.id == documents.c.dataset_id, datasets.c.tenant_id == tenant_id
+            ),
+            hidden,
+        )
     ).scalar_one()
     return BitMap() if packed is None else _unpack(packed)
 
 
 def load_keywords(connection: Connection, chunk_ids: Sequence[str]) -> list[bytes]:
-    """Returns the kept keywords of chunks, in the order of the ids; one that is gone has none."""
+    """Returns the kept keywords of chunks, in the order of the ids; one that is gone has none.
+
+    Asks for no tenant, which would take half as long again: the ids are those that a search bound
+    to the tenant found, and what is read is never shown.
+    """
     joined = connection.execute(_KEYWORDS, {"ids": join_ids(chunk_ids)}).scalar_one() or b""
     kept = dict(_split(joined))
     return [kept.get(bytes.fromhex(chunk_id.replace("-", "")), b"") for chunk_id in chunk_ids]
@@ -81,9 +98,17 @@ def _split(joined: bytes) -> Iterator[tuple[bytes, bytes]]:
         yield joined[begin - 20 : begin - 4], joined[begin:end]
 
 
+class Generation(StrEnum):
+    """Which content of its document a chunk belongs to, where that changed during the request."""
+
+    OLD = "old"
+    NEW = "new"
+    BOTH = "both"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
-    """A winner's text and where it comes from.
+class RecordText:
+    """A record's text and where it comes from.
 
     One of an external base has neither chunk nor document, nor a position.
     """
@@ -97,6 +122,7 @@ class Passage:
     position: int | None
     page: int | None
     source: str | None
+    generation: Generation
 
 
 def hydrate(
@@ -105,7 +131,7 @@ def hydrate(
     chunk_ids: Sequence[str],
     age: float,
     tree: Tree | None = None,
-) -> dict[str, Passage]:
+) -> dict[str, RecordText]:
     """Returns those chunks that this tenant's queries may see now.
 
     Args:
@@ -117,17 +143,18 @@ def hydrate(
         tree: the query's filter; it holds for what a document is now, whatever it was when the
             allowlist was made.
     """
-    passages = _PASSAGES
+    texts = _TEXTS
     if tree is not None:
-        passages = passages.where(to_sql(tree, documents.c.filter_values))
+        texts = texts.where(to_sql(tree, documents.c.filter_values))
     rows = connection.execute(
-        passages, {"ids": join_ids(chunk_ids), "tenant": tenant_id, "age": timedelta(seconds=age)}
+        texts, {"ids": join_ids(chunk_ids), "tenant": tenant_id, "age": timedelta(seconds=age)}
     )
-    return {row.chunk_id: _passage(row._asdict()) for row in rows}
+    return {row.chunk_id: _record_text(row._asdict()) for row in rows}
 
 
-def _passage(row: dict[str, Any]) -> Passage:
-    return Passage(**row | {"metadata": row["metadata"] or {}})
+def _record_text(row: dict[str, Any]) -> RecordText:
+    read = {"metadata": row["metadata"] or {}, "generation": Generation(row["generation"])}
+    return RecordText(**row | read)
 
 
 def _packed() -> Any:
@@ -147,9 +174,22 @@ _KEYWORDS = select(
     func.string_agg(func.uuid_send(chunks.c.id).concat(_length).concat(chunks.c.keywords), _NOTHING)
 ).where(is_among(chunks.c.id, "ids"))
 
-_was_live = memberships.c.superseded_at > func.now() - cast(bindparam("age"), Interval)
+_request_began = func.now() - cast(bindparam("age"), Interval)
+_was_live = memberships.c.superseded_at > _request_began
+_is_live = or_(
+    memberships.c.until_version.is_(None), memberships.c.until_version > documents.c.live_version
+)
+_is_new = and_(
+    memberships.c.from_version == documents.c.live_version,
+    documents.c.completed_at > _request_began,
+)
+_generation = case(
+    (not_(_is_live), Generation.OLD.value),
+    (_is_new, Generation.NEW.value),
+    else_=Generation.BOTH.value,
+)
 
-_PASSAGES = (
+_TEXTS = (
     select(
         chunks.c.id.label("chunk_id"),
         chunks.c.text.label("content"),
@@ -160,6 +200,7 @@ _PASSAGES = (
         documents.c.source,
         memberships.c.position,
         memberships.c.page,
+        _generation.label("generation"),
     )
     .join(memberships, memberships.c.chunk_id == chunks.c.id)
     .join(documents, documents.c.id == chunks.c.document_id)
@@ -168,11 +209,7 @@ _PASSAGES = (
         documents.c.tenant_id == bindparam("tenant"),
         searchable,
         memberships.c.from_version <= documents.c.live_version,
-        or_(
-            memberships.c.until_version.is_(None),
-            memberships.c.until_version > documents.c.live_version,
-            _was_live,
-        ),
+        or_(_is_live, _was_live),
     )
     # The live place of a chunk comes last and wins over one that ended a moment ago.
     .order_by(memberships.c.from_version)

@@ -151,6 +151,8 @@ Index(
     documents.c.filter_values,
     postgresql_using="gin",
     postgresql_ops={"filter_values": "jsonb_path_ops"},
+    # Without a list of pending entries, which each look-up would have to read through.
+    postgresql_with={"fastupdate": "off"},
 )
 Index("documents_searchable", documents.c.dataset_id, documents.c.seq, postgresql_where=searchable)
 Index("documents_hidden", documents.c.dataset_id, documents.c.seq, postgresql_where=hidden)
@@ -196,6 +198,7 @@ outbox = Table(
     Column("attempts", Integer, nullable=False, server_default="0"),
     Column("available_at", _instant(), nullable=False, server_default=func.now()),
     Column("last_error", Text),
+    Column("token", _id()),
     _made(),
 )
 Index("outbox_available", outbox.c.available_at)

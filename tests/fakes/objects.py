@@ -16,6 +16,7 @@ class FakeObjects:
         data = self.objects.get((bucket, key))
         return None if data is None else len(data)
 
-    def read(self, bucket: str, key: str) -> bytes | None:
+    def read(self, bucket: str, key: str, most: int) -> bytes | None:
         self.reads.append(key)
-        return self.objects.get((bucket, key))
+        data = self.objects.get((bucket, key))
+        return None if data is None else data[: most + 1]

@@ -159,7 +159,7 @@ class App:
             pool=pool or self.retrieve_parts.searcher.pool,
             depth=100,
         )
-        parts = replace(self.retrieve_parts, searcher=searcher)
+        parts = replace(self.retrieve_parts, searcher=searcher, outside=searcher.pool)
         api = make_app(make_router(parts, guard(KEY)), most_bytes=1_000_000)
         return replace(self, search=search, retrieve_parts=parts, api=api, client=open_client(api))
 
@@ -220,10 +220,12 @@ def build(
         max_bytes=1_000_000,
         wait_seconds=5,
         external_hosts=split_hosts(external_hosts),
+        providers=frozenset({"given", "local", "openai_compatible"}),
     )
-    searcher = Searcher(search=search, embedder_for=embedders, pool=Pool(threads), depth=100)
+    pool = Pool(threads)
+    searcher = Searcher(search=search, embedder_for=embedders, pool=pool, depth=100)
     external = ExternalClient(external_hosts, connections=4)
-    retrieve = RetrieveParts(engine, searcher, external, FakeChatModels(), chat_timeout=5)
+    retrieve = RetrieveParts(engine, searcher, external, pool, FakeChatModels(), chat_timeout=5)
     caller = guard(KEY)
     api = make_app(
         datasets.make_router(manage, caller),

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from functions.ingest.pipeline import MOST_ATTEMPTS
 from shared.settings import Settings
 from tests.artifacts import FUNCTIONS, logical_id
 
@@ -12,6 +13,7 @@ Resources = dict[str, Any]
 
 NOT_ON_AWS = {
     "bootstrap_key": "its secret is named instead, and the function reads it",
+    "openai_api_key": "likewise",
     "local_models": "models on disk are for one machine; their runtime is in no layer",
 }
 SAM_ADDS = {
@@ -93,16 +95,39 @@ def test_only_the_functions_that_need_it_may_do_it(resources: Resources) -> None
     assert _who_may("sqs:ReceiveMessage", resources) == {"ingest"}
     assert _who_may("es:ESHttpPut", resources) == {"ingest"}
     assert _who_may("bedrock:InvokeModel", resources) == {"retrieve", "ingest"}
-    assert _who_may("secretsmanager:GetSecretValue", resources) == {"retrieve", "manage"}
+    assert _who_may("secretsmanager:GetSecretValue", resources, "BootstrapKey") == {
+        "retrieve",
+        "manage",
+    }
     assert _who_may("rds-db:connect", resources) == set(FUNCTIONS)
     assert _who_may("s3:GetObject", resources) == {"ingest"}
     assert _who_may("s3:PutObject", resources) == {"ingest", "manage"}
 
 
+def test_only_what_embeds_knows_the_model_servers_key_and_reads_it_itself(
+    resources: Resources,
+) -> None:
+    setting = "WINNOW_OPENAI_API_KEY_SECRET"
+    embedding = {"retrieve", "ingest"}
+    assert _who_may("secretsmanager:GetSecretValue", resources, "OpenAiApiKeySecret") == embedding
+    environments = {
+        name: resources[logical_id(name)]["Properties"]["Environment"]["Variables"]
+        for name in FUNCTIONS
+    }
+    assert {name for name, variables in environments.items() if setting in variables} == embedding
+    assert "resolve:secretsmanager" not in str(resources)  # it would stand there in plain text
+
+
+def test_a_migration_has_all_the_time_there_is(resources: Resources) -> None:
+    assert resources["MigrateFunction"]["Properties"]["Timeout"] == 900
+
+
 def test_a_message_that_keeps_failing_ends_in_the_dead_letters(resources: Resources) -> None:
     redrive = resources["Changes"]["Properties"]["RedrivePolicy"]
     assert redrive["deadLetterTargetArn"] == {"Fn::GetAtt": ["DeadLetters", "Arn"]}
-    assert 3 <= redrive["maxReceiveCount"] <= 10
+    assert redrive["maxReceiveCount"] <= 10
+    # Given up before the queue does, so that the reason stands on the document.
+    assert redrive["maxReceiveCount"] > MOST_ATTEMPTS
     kept = resources["DeadLetters"]["Properties"]["MessageRetentionPeriod"]
     assert kept > resources["Changes"]["Properties"]["MessageRetentionPeriod"]
 
@@ -158,7 +183,7 @@ def test_the_routes_are_those_of_the_contract(resources: Resources) -> None:
     }
 
 
-def _who_may(action: str, resources: Resources) -> set[str]:
+def _who_may(action: str, resources: Resources, subject: str = "") -> set[str]:
     allowed = set()
     for name in FUNCTIONS:
         role = resources[f"{logical_id(name)}Role"]["Properties"]
@@ -168,7 +193,10 @@ def _who_may(action: str, resources: Resources) -> set[str]:
             for each in role["ManagedPolicyArns"]
             if isinstance(each, dict)
         ]
-        if any(action in _listed(s["Action"]) for s in _statements(documents)):
+        if any(
+            action in _listed(s["Action"]) and subject in str(s["Resource"])
+            for s in _statements(documents)
+        ):
             allowed.add(name)
     return allowed
 

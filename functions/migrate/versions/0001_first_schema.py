@@ -108,6 +108,7 @@ def upgrade() -> None:
     )
     op.execute(
         "CREATE INDEX documents_filter_values ON documents USING gin (filter_values jsonb_path_ops)"
+        " WITH (fastupdate = off)"
     )
     op.execute(
         "CREATE INDEX documents_hidden ON documents (dataset_id, seq) "
@@ -169,6 +170,7 @@ def upgrade() -> None:
             attempts INTEGER DEFAULT '0' NOT NULL,
             available_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
             last_error TEXT,
+            token UUID,
             created_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
             PRIMARY KEY (document_id),
             FOREIGN KEY(document_id) REFERENCES documents (id) ON DELETE CASCADE

@@ -97,10 +97,10 @@ def to_answer(result: Result) -> bytes:
         logger.warning("a channel is missing", channel=each.channel, reason=each.reason)
     records = [
         {
-            "content": record.passage.content,
+            "content": record.text.content,
             "score": record.score,
-            "title": record.passage.title,
-            "metadata": dict(record.passage.metadata),
+            "title": record.text.title,
+            "metadata": dict(record.text.metadata),
         }
         for record in result.records
     ]

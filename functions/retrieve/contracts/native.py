@@ -10,15 +10,22 @@ from functions.retrieve.query import Applied, AutomaticFilter, Query, Result
 from shared.errors import InvalidRequest
 from shared.fusion.fuse import FusionMethod, FusionPlan
 from shared.fusion.weighted import Weights
-from shared.http.bodies import Body, FusionBody, QueryText, RetrievalBody, check_available
+from shared.http.bodies import (
+    NEEDS_VECTORS,
+    Body,
+    FusionBody,
+    QueryText,
+    RetrievalBody,
+    check_available,
+    check_method,
+)
 from shared.metadata.conditions import Joiner, Tree
 from shared.metadata.parse import parse_filter
 from shared.metadata.variables import fill_conditions
 from shared.model import Dataset, EmbeddingSpace, JsonObject, SearchMethod, Vector
-from shared.models.vectors import VectorRefused, as_vector
+from shared.models.vectors import VectorRefused, as_vector, unit
 
 MOST_ANSWER_BYTES = 5_000_000
-_NEEDS_VECTORS = {SearchMethod.SEMANTIC, SearchMethod.HYBRID}
 
 
 class ChatModelBody(Body):
@@ -33,7 +40,7 @@ class FilterBody(Body):
 
     mode: Literal["disabled", "manual", "automatic"] = "disabled"
     logical_operator: str | None = None
-    conditions: list[Any] | dict[str, Any] | None = None
+    conditions: Any = None
     inputs: dict[str, Any] | None = None
     model: ChatModelBody | None = None
     on_automatic_failure: Literal["unfiltered", "empty", "error"] = "unfiltered"
@@ -67,10 +74,8 @@ def to_query(body: RetrieveBody, tenant_id: str, datasets: Sequence[Dataset]) ->
         | body.model_dump(include=set(RetrievalBody.model_fields), exclude_unset=True)
     )
     method = SearchMethod(settings.search_method)
-    if space and method in _NEEDS_VECTORS and not space.has_vectors:
-        raise InvalidRequest.at(
-            "/search_method", "an economy dataset takes keyword_search and full_text_search only"
-        )
+    if space:
+        check_method(method, space, "/search_method")
     return Query(
         tenant_id=tenant_id,
         text=body.query,
@@ -151,6 +156,10 @@ def _plan(settings: RetrievalBody, method: SearchMethod, sent: FusionBody | None
 
 
 def _read_filter(body: FilterBody | None) -> Tree | None:
+    if body is not None and body.conditions and "mode" not in body.model_fields_set:
+        raise InvalidRequest.at(
+            "/metadata_filtering/mode", "is needed with conditions: manual applies them"
+        )
     if body is None or body.mode != "manual":
         return None
     return parse_filter(
@@ -192,30 +201,31 @@ def _read_vector(
     sent: Sequence[float] | None, space: EmbeddingSpace, method: SearchMethod
 ) -> Vector | None:
     if sent is None:
-        if space.provider == "given" and method in _NEEDS_VECTORS:
+        if space.provider == "given" and method in NEEDS_VECTORS:
             raise InvalidRequest.at("/query_vector", "this dataset needs a vector with each query")
         return None
     if not space.has_vectors:
         raise InvalidRequest.at("/query_vector", "an economy dataset has no vectors")
     try:
-        return as_vector(sent, space.dimension)
+        # Only its direction counts; a length that float32 can't square would lose it.
+        return unit(as_vector(sent, space.dimension))
     except VectorRefused as error:
         raise InvalidRequest.at("/query_vector", str(error)) from error
 
 
 def _show_record(record: Any, explain: bool) -> dict[str, Any]:
-    passage = record.passage
+    text = record.text
     shown = {
-        "chunk_id": passage.chunk_id,
-        "document_id": passage.document_id,
-        "dataset_id": passage.dataset_id,
+        "chunk_id": text.chunk_id,
+        "document_id": text.document_id,
+        "dataset_id": text.dataset_id,
         "score": record.score,
-        "content": passage.content,
-        "title": passage.title,
-        "metadata": passage.metadata,
-        "position": passage.position,
-        "page": passage.page,
-        "source": passage.source,
+        "content": text.content,
+        "title": text.title,
+        "metadata": text.metadata,
+        "position": text.position,
+        "page": text.page,
+        "source": text.source,
     }
     return shown | ({"explain": record.explanation.to_json()} if explain else {})
 

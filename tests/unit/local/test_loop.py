@@ -119,6 +119,22 @@ def test_it_outlives_the_database_and_says_so_once(capsys: pytest.CaptureFixture
     ]
 
 
+def test_it_outlives_whatever_the_outbox_raises(capsys: pytest.CaptureFixture[str]) -> None:
+    outbox = Outbox(change())
+    failures = iter([ZeroDivisionError("of secrets"), ZeroDivisionError("of secrets")])
+
+    def find(most: int) -> Sequence[Change]:
+        for failure in failures:
+            raise failure
+        return outbox.find(most)
+
+    assert run(find, outbox.handle, outbox.empty)
+    assert capsys.readouterr().err.splitlines() == [
+        "Ingest waits: an unexpected error; the log tells more.",
+        "Ingest goes on.",
+    ]
+
+
 @pytest.mark.parametrize("breaks", [True, False])
 def test_it_outlives_a_handler_that_fails(breaks: bool, capsys: pytest.CaptureFixture[str]) -> None:
     poison, good = change(), change()

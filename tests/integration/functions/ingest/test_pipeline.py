@@ -32,6 +32,8 @@ def assert_in_step(world: World) -> None:
     assert world.index.list_ids(world.dataset.id) == world.live_ids()
     assert world.counts() == world.recount()
     assert world.rows("SELECT 1 FROM outbox WHERE dataset_id = :dataset") == []
+    keys = world.rows("SELECT content_key FROM documents WHERE dataset_id = :dataset")
+    assert set(world.content.kept) == {key for (key,) in keys if key is not None}
 
 
 def test_a_document_goes_in_and_is_live(world: World) -> None:

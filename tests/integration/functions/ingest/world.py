@@ -32,7 +32,7 @@ from shared.postgres.documents import (
     find_document,
 )
 from shared.postgres.engine import read, transaction
-from shared.postgres.intake import accept_document, name_document
+from shared.postgres.intake import accept_document, name_content, name_document
 from shared.settings import DEFAULT_TENANT
 from tests.fakes.chunks import InMemoryChunks
 from tests.fakes.content import FakeContentStore
@@ -171,7 +171,7 @@ class World:
             "name": name,
             "uploader": "tests",
             "metadata": {},
-            "content_key": f"{DEFAULT_TENANT}/{self.dataset.id}/{id_}/{digest}",
+            "content_key": name_content(self.dataset, id_),
             "content_hash": digest,
             "media_type": media_type,
         }

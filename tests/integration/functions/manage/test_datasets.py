@@ -70,6 +70,7 @@ def test_a_known_model_needs_no_dimension(app: App) -> None:
         ({"name": "x", "embedding": GIVEN | {"dimension": "2"}}, "/embedding/dimension"),
         ({"name": "x", "embedding": GIVEN | {"provider": "mine"}}, "/embedding/provider"),
         ({"name": "x", "embedding": GIVEN | {"provider": "local"}}, "/embedding/model"),
+        ({"name": "x", "embedding": GIVEN | {"provider": "bedrock"}}, "/embedding/provider"),
         ({"name": "x", "embedding": GIVEN | {"colour": 1}}, "/embedding/colour"),
         ({"name": "x", "embedding": GIVEN, "indexing_technique": "economy"}, "/embedding"),
         ({"name": "x", "embedding": GIVEN, "provider": "external"}, "/embedding"),
@@ -84,6 +85,42 @@ def test_a_wrong_dataset_is_refused_at_the_field(app: App, body: Json, pointer: 
     assert answer.status_code == 400
     assert pointer in [problem["pointer"] for problem in answer.json()["errors"]]
     assert app.scalar("SELECT count(*) FROM datasets") == before
+
+
+@pytest.mark.parametrize("method", ["semantic_search", "hybrid_search"])
+def test_an_economy_dataset_takes_no_defaults_that_need_vectors(app: App, method: str) -> None:
+    economy, retrieval = app.economy(), {"search_method": method}
+    body = {"name": uuid.uuid4().hex, "indexing_technique": "economy", "retrieval": retrieval}
+    for answer in (
+        app.client.post("/v1/datasets", json=body),
+        app.client.patch(f"/v1/datasets/{economy}", json={"retrieval": retrieval}),
+    ):
+        assert answer.status_code == 400
+        pointers = [problem["pointer"] for problem in answer.json()["errors"]]
+        assert pointers == ["/retrieval/search_method"]
+    path = f"/v1/datasets/{app.dataset()}"
+    assert app.client.patch(path, json={"retrieval": retrieval}).status_code == 200
+    path = f"/v1/datasets/{economy}"
+    assert app.client.patch(path, json={"retrieval": {"top_k": 3}}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({}, ""),
+        ({"name": None}, "/name"),
+        ({"description": None}, "/description"),
+        ({"retrieval": None}, "/retrieval"),
+        ({"chunking": None}, "/chunking"),
+    ],
+)
+def test_a_change_that_changes_nothing_is_refused(app: App, body: Json, pointer: str) -> None:
+    path = f"/v1/datasets/{app.dataset()}"
+    before = app.client.get(path).json()
+    answer = app.client.patch(path, json=body)
+    assert answer.status_code == 400
+    assert [problem["pointer"] for problem in answer.json()["errors"]] == [pointer]
+    assert app.client.get(path).json() == before
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
+import time
 import uuid
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from shared.errors import DocumentRefused, IndexUnavailable
+from shared.errors import DatabaseUnavailable, DocumentRefused, IndexUnavailable, Unavailable
+from shared.model import Document
 from tests.fakes.chunks import InMemoryChunks
 from tests.integration.app import App, Json, near
 
@@ -57,6 +59,78 @@ def test_waiting_ends_at_its_deadline_with_202(
     answer = app.send(app.dataset(), chunks=[near("alpha", 0.5)])
     assert answer.status_code == 202
     assert answer.json()["live_version"] is None
+
+
+def test_the_time_of_the_writes_is_part_of_the_wait(
+    in_memory: Callable[[InMemoryChunks], App], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = in_memory(InMemoryChunks())
+    written: list[float] = []
+    ends: list[float] = []
+
+    def put(*_: Any) -> None:
+        written.append(time.monotonic())
+
+    def wait_for(_engine: Any, document: Document, end: float) -> Document:
+        ends.append(end)
+        return document
+
+    monkeypatch.setattr(app.content, "put", put)
+    monkeypatch.setattr("functions.manage.documents.wait_for", wait_for)
+    app.send(app.dataset(), chunks=[near("alpha", 0.5)])
+    assert ends[0] < written[0] + 5  # the seconds that a request may last here
+
+
+@pytest.mark.parametrize("failure", [DatabaseUnavailable, ZeroDivisionError])
+def test_what_a_batch_took_before_it_failed_is_announced(
+    in_memory: Callable[[InMemoryChunks], App],
+    monkeypatch: pytest.MonkeyPatch,
+    failure: type[Exception],
+) -> None:
+    app = in_memory(InMemoryChunks())
+    made, put = app.dataset(), app.content.put
+    stored = 0
+
+    def fail_third(*args: Any) -> None:
+        nonlocal stored
+        stored += 1
+        if stored == 3:
+            raise failure
+        put(*args)
+
+    monkeypatch.setattr(app.content, "put", fail_third)
+    sent = [{"name": f"{n}", "chunks": [near("alpha", 0.5)]} for n in range(4)]
+    path = f"{documents_of(made, wait=False)}/batch"
+    answer = app.client.post(path, json={"documents": sent})
+    assert answer.status_code == (503 if failure is DatabaseUnavailable else 500)
+    listed = app.client.get(f"/v1/datasets/{made}/documents").json()["documents"]
+    assert {each["name"] for each in listed if each["indexing_status"] == "completed"} == {"0", "1"}
+
+
+def test_a_queue_that_takes_nothing_fails_no_write(
+    in_memory: Callable[[InMemoryChunks], App],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    app = in_memory(InMemoryChunks())
+    made = app.dataset()
+    old = app.put(made, "old", near("alpha", 0.5))
+
+    def refuse(*_: Any) -> None:
+        raise Unavailable("the queue can't be reached")
+
+    monkeypatch.setattr("tests.integration.app.InProcessQueue.send", refuse)
+    body = {"name": "a", "chunks": [near("alpha", 0.5)]}
+    path = documents_of(made, wait=False)
+    answers = [
+        app.client.post(path, json=body),
+        app.client.post(f"{path}/batch", json={"documents": [body]}),
+        app.client.delete(f"/v1/documents/{old['id']}"),
+    ]
+    assert [answer.status_code for answer in answers] == [202] * 3
+    waiting = "SELECT count(*) FROM outbox WHERE dataset_id = :id"
+    assert app.scalar(waiting, id=made) == 3
+    assert sum("could not be announced" in record.message for record in caplog.records) == 3
 
 
 class Refusing(InMemoryChunks):

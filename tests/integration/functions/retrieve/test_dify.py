@@ -12,7 +12,7 @@ from functions.retrieve.contracts import dify
 from functions.retrieve.query import Record, Result
 from shared.errors import IndexUnavailable
 from shared.postgres.engine import connect
-from shared.postgres.retrieval import Passage
+from shared.postgres.retrieval import Generation, RecordText
 from tests.fakes.chunks import InMemoryChunks
 from tests.integration.app import KEY, App, Json, build, near
 from tests.integration.functions.retrieve.test_metadata_filter import EVERYTHING, M
@@ -429,7 +429,7 @@ def test_an_answer_stays_below_what_lambda_can_answer() -> None:
     explanation: Any = None
 
     def make(content: str) -> Record:
-        passage = Passage(
+        text = RecordText(
             chunk_id="c",
             document_id="d",
             dataset_id="s",
@@ -439,8 +439,9 @@ def test_an_answer_stays_below_what_lambda_can_answer() -> None:
             position=1,
             page=None,
             source=None,
+            generation=Generation.BOTH,
         )
-        return Record(passage, 0.5, explanation)
+        return Record(text, 0.5, explanation)
 
     large = dify.to_answer(Result(records=[make("退" * 1_000_000)] * 2))
     assert len(large) < 5_000_000

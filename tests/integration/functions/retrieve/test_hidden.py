@@ -1,13 +1,17 @@
 """What must not be found is not found, by any way, and takes nobody's place."""
 
+import time
 import uuid
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from sqlalchemy import event, text
 
 from shared.errors import IndexUnavailable
 from shared.model import IndexedChunk, SearchScope
+from shared.postgres.engine import transaction
 from tests.fakes.chunks import InMemoryChunks
 from tests.integration.app import App, Json, near, where
 
@@ -119,6 +123,56 @@ def test_what_is_hidden_between_search_and_answer_gives_its_place_to_the_next(
     assert [each["reason"] for each in found["dropped"]] == ["hidden", "top_k"]
 
 
+def test_many_that_are_hidden_meanwhile_cost_few_statements(late: tuple[App, LateNews]) -> None:
+    app, chunks = late
+    dataset = app.dataset()
+    near_ones = app.put(dataset, "near", *(near(f"refund {n}", 0.9) for n in range(99)))
+    app.put(dataset, "far", near("refund", 0.1))
+    sent: list[str] = []
+
+    def happen() -> None:
+        app.change(near_ones["id"], enabled=False)
+        sent.clear()
+
+    chunks.news = happen
+
+    def note(_conn: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        sent.append(statement)
+
+    event.listen(app.engine, "before_cursor_execute", note)
+    try:
+        found = app.retrieve(
+            dataset, "refund", top_k=1, explain=True, search_method="semantic_search"
+        )
+    finally:
+        event.remove(app.engine, "before_cursor_execute", note)
+    assert [record["title"] for record in found["records"]] == ["far"]
+    assert [each["reason"] for each in found["dropped"]] == ["hidden"] * 99
+    assert len(sent) == 3
+
+
+@pytest.mark.usefixtures("driver_leaks")
+def test_a_database_that_is_late_is_left_at_the_deadline(late: tuple[App, LateNews]) -> None:
+    app, chunks = late
+    dataset = app.dataset()
+    app.put(dataset, "a", near("refund", 0.9))
+    with ExitStack() as held:
+
+        def happen() -> None:
+            lock = held.enter_context(transaction(app.engine))
+            lock.execute(text("LOCK TABLE chunks IN ACCESS EXCLUSIVE MODE"))
+
+        chunks.news = happen
+        begun = time.monotonic()
+        answer = app.ask(
+            dataset, "refund", query_vector=[1, 0], search_method="semantic_search", deadline_ms=500
+        )
+        assert answer.status_code == 503
+        assert time.monotonic() - begun < 8  # the engine's own patience is 10 s
+    chunks.news = lambda: None
+    assert app.titles(dataset, "refund", search_method="semantic_search") == ["a"]
+
+
 def test_a_query_in_flight_still_finds_what_a_new_version_replaces(
     late: tuple[App, LateNews],
 ) -> None:
@@ -135,6 +189,26 @@ def test_a_query_in_flight_still_finds_what_a_new_version_replaces(
     assert record["content"] == "old words"
     [record] = app.retrieve(dataset, "words")["records"]
     assert record["content"] == "new words"
+
+
+def test_a_document_that_changes_during_a_query_is_all_old_or_all_new(
+    late: tuple[App, LateNews],
+) -> None:
+    app, chunks = late
+    dataset = app.dataset()
+    kept = near("words kept", 0.5)
+    app.put(dataset, "a", near("old words", 0.9), kept, external_id="a")
+
+    def happen() -> None:
+        chunks.before = chunks.news = lambda: None
+        app.put(dataset, "a", near("new words", 0.8), kept, external_id="a")
+
+    # The new chunk is there for the vector channel, the old one for the text channel, which the
+    # in-memory index answers from what it held before.
+    chunks.news = happen
+    found = app.retrieve(dataset, "words", top_k=10)["records"]
+    contents = {record["content"] for record in found}
+    assert contents in ({"old words", "words kept"}, {"new words", "words kept"})
 
 
 @pytest.mark.parametrize("documents", [1, 2])

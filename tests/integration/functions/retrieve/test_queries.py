@@ -1,6 +1,7 @@
 """What queries may be made of: languages, odd characters, datasets of every kind, defaults."""
 
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -187,3 +188,51 @@ def test_what_is_to_come_is_a_clear_refusal(
     [problem] = refused.json()["errors"]
     assert problem["pointer"] == pointer
     assert "not available yet" in problem["detail"]
+
+
+@pytest.mark.parametrize("length", [1e-30, 1e-22, 1e-3, 1.0, 1e20, 1e30])
+def test_only_the_direction_of_a_vector_counts(app: App, length: float) -> None:
+    dataset = app.dataset()
+    chunks = [
+        {"text": "alpha", "vector": [0.6 * length, 0.8 * length]},
+        {"text": "beta", "vector": [length, 0]},
+    ]
+    app.put(dataset, "a", *chunks)
+    found = app.retrieve(dataset, "x", query_vector=[length, 0], search_method="semantic_search")
+    scores = {record["content"]: record["score"] for record in found["records"]}
+    assert scores == pytest.approx({"beta": 1.0, "alpha": 0.6}, abs=1e-5)
+
+
+def test_sixteen_callers_at_once_are_all_answered(app: App, dataset: str) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        asked = [
+            pool.submit(app.retrieve, dataset, "refund policy", deadline_ms=20_000)
+            for _ in range(64)
+        ]
+        answers = [each.result() for each in asked]
+    assert not any(answer["degraded"] for answer in answers)
+    assert {len(answer["records"]) for answer in answers} == {3}
+
+
+def test_conditions_without_a_mode_are_refused_and_disabled_ones_do_nothing(
+    app: App, dataset: str
+) -> None:
+    conditions = [{"name": "lang", "comparison_operator": "is", "value": "nowhere"}]
+    answer = app.ask(dataset, "refund", metadata_filtering={"conditions": conditions})
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["pointer"] == "/metadata_filtering/mode"
+    off = {"mode": "disabled", "conditions": conditions}
+    found = app.retrieve(dataset, "refund", metadata_filtering=off)
+    assert found["applied_filter"] is None
+    assert len(found["records"]) == 3
+
+
+@pytest.mark.parametrize("conditions", [5, "x", True])
+def test_conditions_that_are_no_list_are_refused_where_they_stand(
+    app: App, dataset: str, conditions: Any
+) -> None:
+    filtering = {"mode": "manual", "conditions": conditions}
+    answer = app.ask(dataset, "refund", metadata_filtering=filtering)
+    assert answer.status_code == 400
+    pointers = [error["pointer"] for error in answer.json()["errors"]]
+    assert pointers == ["/metadata_filtering/conditions"]

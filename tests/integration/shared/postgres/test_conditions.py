@@ -439,6 +439,18 @@ def test_the_statement_is_the_same_whatever_is_asked(connection: Connection, ope
     assert len({str(each.compile(connection)) for each in expressions}) == 1
 
 
+@pytest.mark.parametrize(
+    ("operator", "length", "expected"),
+    [("in", 32, "@> ANY"), ("in", 33, "EXISTS"), ("not in", 4, "@> ANY"), ("not in", 5, "EXISTS")],
+)
+def test_a_scan_never_tries_many_look_ups_on_every_row(
+    connection: Connection, operator: str, length: int, expected: str
+) -> None:
+    wanted = [f"v{number}" for number in range(length)]
+    tree = parse({"name": "lang", "comparison_operator": operator, "value": wanted})
+    assert expected in str(to_sql(tree, column("c", JSONB)).compile(connection))
+
+
 # The index
 
 table = Table(

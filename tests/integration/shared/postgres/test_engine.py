@@ -9,6 +9,8 @@ from sqlalchemy.exc import ProgrammingError
 from shared.errors import DatabaseUnavailable
 from shared.postgres.engine import connect, read, transaction
 
+pytestmark = pytest.mark.usefixtures("driver_leaks")
+
 
 @pytest.fixture
 def pool_of_one(migrated_url: str) -> Iterator[Engine]:
@@ -40,7 +42,6 @@ def test_a_connection_survives_an_error_of_the_database(pool_of_one: Engine) -> 
     assert backend() == before
 
 
-@pytest.mark.usefixtures("driver_leaks")
 def test_a_server_that_is_away_is_unavailable_and_its_address_stays_ours() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
@@ -66,6 +67,44 @@ def test_a_server_that_ends_the_session_is_unavailable_and_the_next_query_works(
     other.dispose()
 
 
+@pytest.mark.parametrize("state", ["25006", "40001", "40P01", "53100", "53300", "57P01", "57P03"])
+@pytest.mark.parametrize("use", [read, transaction])
+def test_what_passes_by_itself_is_unavailable(pool_of_one: Engine, use: Any, state: str) -> None:
+    with pytest.raises(DatabaseUnavailable), use(pool_of_one) as connection:
+        connection.execute(text(f"DO $$ BEGIN RAISE EXCEPTION USING ERRCODE='{state}'; END $$"))
+    with read(pool_of_one) as connection:
+        assert connection.execute(text("SELECT 2")).scalar_one() == 2
+
+
+def test_a_server_that_takes_no_writes_any_more_is_left(pool_of_one: Engine) -> None:
+    with read(pool_of_one) as connection:
+        connection.execute(text("SET default_transaction_read_only = on"))
+    with pytest.raises(DatabaseUnavailable), transaction(pool_of_one) as connection:
+        connection.execute(text("CREATE TABLE never (n INTEGER)"))
+    with transaction(pool_of_one) as connection:  # on another connection
+        connection.execute(text("CREATE TEMPORARY TABLE now (n INTEGER)"))
+
+
+def test_a_wrong_statement_is_a_fault_of_ours(pool_of_one: Engine) -> None:
+    with pytest.raises(ProgrammingError) as raised, read(pool_of_one) as connection:
+        connection.execute(text("SELECT :value FROM nowhere"), {"value": "a secret"})
+    assert "a secret" not in str(raised.value)
+
+
+def test_a_read_may_be_given_less_time_than_the_engine_has(migrated_url: str) -> None:
+    engine = connect(migrated_url, timeout=30, pool_size=1)
+    asleep = text("SELECT pg_sleep(20)")
+    with pytest.raises(DatabaseUnavailable), read(engine, timeout=0.05) as connection:
+        connection.execute(asleep)
+    # Nothing of it is left: neither the late answer nor the short time.
+    for timeout in (None, 0.2):
+        with read(engine, timeout) as connection:
+            assert connection.execute(text("SELECT 3")).scalar_one() == 3
+    with read(engine) as connection:
+        assert connection.execute(text("SELECT 4 FROM pg_sleep(0.4)")).scalar_one() == 4
+    engine.dispose()
+
+
 def test_a_full_pool_is_unavailable(migrated_url: str) -> None:
     engine = connect(migrated_url, timeout=0.2, pool_size=1)
     with read(engine), pytest.raises(DatabaseUnavailable), read(engine):
@@ -73,7 +112,6 @@ def test_a_full_pool_is_unavailable(migrated_url: str) -> None:
     engine.dispose()
 
 
-@pytest.mark.usefixtures("driver_leaks")
 def test_a_wrong_password_is_unavailable_and_is_not_told(migrated_url: str) -> None:
     url = make_url(migrated_url).set(username="nobody", password="hunter2")
     engine = connect(url.render_as_string(hide_password=False), timeout=2)

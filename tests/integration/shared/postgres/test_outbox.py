@@ -7,6 +7,7 @@ from sqlalchemy import Engine, text
 from shared.model import Action, Change
 from shared.postgres import outbox
 from shared.postgres.engine import connect, read, transaction
+from shared.postgres.outbox import Taken
 from shared.settings import DEFAULT_TENANT
 
 LEASE = timedelta(minutes=5)
@@ -44,9 +45,19 @@ def put(engine: Engine, change: Change) -> None:
 
 def take(
     engine: Engine, change: Change, lease: timedelta = LEASE, tenant: str = DEFAULT_TENANT
-) -> tuple[Change, int] | None:
+) -> Taken | None:
     with transaction(engine) as connection:
         return outbox.take(connection, tenant, change.document_id, lease)
+
+
+def held(engine: Engine, change: Change, lease: timedelta = LEASE) -> Taken:
+    taken = take(engine, change, lease)
+    assert taken is not None
+    return taken
+
+
+def seen(taken: Taken | None) -> tuple[Change, int] | None:
+    return None if taken is None else (taken.change, taken.attempts)
 
 
 def find(engine: Engine) -> list[Change]:
@@ -61,7 +72,7 @@ def renew(change: Change, version: int, action: Action = Action.PROCESS) -> Chan
 def test_taken_work_is_leased(database: Engine, change: Change) -> None:
     put(database, change)
     assert change in find(database)
-    assert take(database, change) == (change, 1)
+    assert seen(take(database, change)) == (change, 1)
     assert take(database, change) is None
     assert change not in find(database)
 
@@ -70,43 +81,62 @@ def test_an_ended_lease_gives_the_work_to_the_next_who_sees_how_often_it_was_tak
     database: Engine, change: Change
 ) -> None:
     put(database, change)
-    assert take(database, change, EXPIRED) == (change, 1)
-    assert take(database, change, EXPIRED) == (change, 2)
+    assert seen(take(database, change, EXPIRED)) == (change, 1)
+    assert seen(take(database, change, EXPIRED)) == (change, 2)
 
 
 def test_another_tenant_takes_nothing(database: Engine, change: Change) -> None:
     put(database, change)
     assert take(database, change, tenant=str(uuid.uuid4())) is None
-    assert take(database, change) == (change, 1)
+    assert seen(take(database, change)) == (change, 1)
 
 
 def test_released_work_counts_no_attempt(database: Engine, change: Change) -> None:
     put(database, change)
-    take(database, change)
+    taken = held(database, change)
     with transaction(database) as connection:
-        outbox.release(connection, change, "the engine was silent", EXPIRED)
-    assert take(database, change) == (change, 1)
+        outbox.release(connection, taken, "the engine was silent", EXPIRED)
+    assert seen(take(database, change)) == (change, 1)
 
 
 def test_finish_takes_the_row_away(database: Engine, change: Change) -> None:
     put(database, change)
-    take(database, change)
+    taken = held(database, change)
     with transaction(database) as connection:
-        outbox.finish(connection, change)
+        outbox.finish(connection, taken)
     assert take(database, change, EXPIRED) is None
     assert change not in find(database)
 
 
-def test_work_that_was_replaced_in_the_meantime_stays(database: Engine, change: Change) -> None:
+@pytest.mark.parametrize("version", [1, 2])
+def test_work_that_was_put_again_in_the_meantime_stays(
+    database: Engine, change: Change, version: int
+) -> None:
     put(database, change)
-    take(database, change)
-    newer = renew(change, 2, Action.DELETE)
+    taken = held(database, change)
+    newer = renew(change, version, Action.DELETE)
     put(database, newer)
+    touch(database, taken)
+    assert seen(take(database, change)) == (newer, 1)
+
+
+def test_work_that_another_worker_took_over_is_its_own(database: Engine, change: Change) -> None:
+    put(database, change)
+    slow = held(database, change, EXPIRED)
+    quick = held(database, change)
+    touch(database, slow)
+    assert take(database, change) is None  # the lease of the quick one holds
     with transaction(database) as connection:
-        outbox.advance(connection, change, Action.INDEX)
-        outbox.release(connection, change, "x", LEASE)
-        outbox.finish(connection, change)
-    assert take(database, change) == (newer, 1)
+        outbox.finish(connection, quick)
+    with read(database) as connection:
+        assert outbox.find(connection, change.document_id) is None
+
+
+def touch(engine: Engine, taken: Taken) -> None:
+    with transaction(engine) as connection:
+        outbox.advance(connection, taken, Action.INDEX)
+        outbox.release(connection, taken, "x", EXPIRED)
+        outbox.finish(connection, taken)
 
 
 def test_the_longest_waiting_comes_first(database: Engine, change: Change) -> None:
@@ -118,8 +148,9 @@ def test_the_longest_waiting_comes_first(database: Engine, change: Change) -> No
         )
     with read(database) as connection:
         assert outbox.find_available(connection, 1) == [change]
+    taken = held(database, change)
     with transaction(database) as connection:
-        outbox.finish(connection, change)
+        outbox.finish(connection, taken)
 
 
 def test_o01_work_that_commits_later_than_newer_work_is_not_missed(
@@ -153,8 +184,9 @@ def drain(engine: Engine, dataset_id: str) -> list[Change]:
         if found.dataset_id != dataset_id:
             continue
         with transaction(engine) as connection:
-            assert outbox.take(connection, found.tenant_id, found.document_id, LEASE)
-            outbox.finish(connection, found)
+            taken = outbox.take(connection, found.tenant_id, found.document_id, LEASE)
+            assert taken is not None
+            outbox.finish(connection, taken)
         done.append(found)
     return done
 

@@ -59,6 +59,15 @@ def test_the_test_event_of_s3_asks_for_nothing() -> None:
     assert parse_record('{"Service": "Amazon S3", "Event": "s3:TestEvent"}') == []
 
 
+def test_the_mark_of_a_folder_asks_for_nothing() -> None:
+    records = [notified("ObjectCreated:Put", key=key) for key in ["datasets/d/%E5%BA%93/", "a"]]
+    found = parse_record(json.dumps({"Records": records}))
+    assert found == [ObjectChange("b", "a", False, None, None)]
+    detail = {"bucket": {"name": "b"}, "object": {"key": "datasets/d/folder/", "size": 0}}
+    event = {"source": "aws.s3", "detail-type": "Object Created", "detail": detail}
+    assert parse_record(json.dumps(event)) == []
+
+
 @pytest.mark.parametrize(
     "message",
     [

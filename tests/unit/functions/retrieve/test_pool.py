@@ -1,6 +1,10 @@
 import threading
+from contextlib import ExitStack
+
+import pytest
 
 from functions.retrieve.pool import Pool
+from shared.errors import Unavailable
 
 
 def test_a_full_pool_refuses_and_a_free_one_takes_again() -> None:
@@ -33,4 +37,16 @@ def test_a_task_that_fails_frees_its_thread() -> None:
         while future is None:
             future = pool.start(fail)
         assert isinstance(future.exception(10), ZeroDivisionError)
+    pool.close()
+
+
+def test_queries_wait_outside_until_another_ends() -> None:
+    pool = Pool(4)
+    with ExitStack() as inside:
+        inside.enter_context(pool.admit(1))
+        inside.enter_context(pool.admit(1))
+        with pytest.raises(Unavailable, match="too many"), pool.admit(0):
+            pass
+    with pool.admit(0):
+        pass
     pool.close()

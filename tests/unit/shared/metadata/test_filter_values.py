@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -88,6 +89,12 @@ def test_builtin_fields_filter_like_any_other() -> None:
     assert found["numbers"]["last_update_date"] == [1744199565]
 
 
+def test_the_source_filters_where_it_is_known() -> None:
+    found = filter_values(None, replace(BUILTINS, source="s3://bucket/a.md"))
+    assert found["values"]["source"] == ["s3://bucket/a.md"]
+    assert "source" in found["filled"]
+
+
 def test_builtin_fields_win_over_user_fields() -> None:
     assert filter_values({"uploader": "x"}, BUILTINS)["values"]["uploader"] == ["ci"]
 
@@ -121,6 +128,7 @@ def nest(levels: int) -> Any:
         {f"field {number}": number for number in range(256)},
         {"n" * 255: "", "😀" * 255: ""},
         {"a": "x" * (64 * 1024 - 8)},
+        {"a": "字" * 21_000},
         {"a": nest(16)},
         {"big": 10**308, "small": 5e-324},
         {"nul": "\x00", "surrogate": "\ud800", "\ud800": 1},

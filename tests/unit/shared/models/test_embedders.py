@@ -3,14 +3,23 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
+import boto3
 import pytest
+from botocore.exceptions import EndpointConnectionError
 from pydantic import SecretStr
 
 from local.artifacts import model_files
-from shared.errors import ConfigurationError, InvalidRequest
+from shared.errors import ConfigurationError, EmbedderFailed, InvalidRequest
 from shared.model import NO_VECTORS, EmbeddingSpace
-from shared.models.embedders import check_space, make_embedder
+from shared.models.embedders import (
+    ANY_MODEL,
+    KNOWN_MODELS,
+    check_space,
+    list_providers,
+    make_embedder,
+)
 from shared.settings import Settings
 from tests.servers.aws import AWS_ENVIRONMENT
 from tests.servers.openai import OpenAIServer
@@ -92,6 +101,29 @@ def test_an_openai_compatible_space_uses_the_settings(server: OpenAIServer) -> N
     assert server.requests[0].headers["Authorization"] == "Bearer sk-1"
 
 
+def test_the_key_may_be_a_secret_that_is_read_when_it_is_needed(
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = EmbeddingSpace("openai_compatible", "m", 8)
+    arn = "arn:aws:secretsmanager:us-east-1:1:secret:key"
+    configured = settings(openai_base_url=f"{server.url}/v1", openai_api_key_secret=arn)
+
+    def fail(**_arguments: str) -> dict[str, str]:
+        raise EndpointConnectionError(endpoint_url="http://nowhere")
+
+    client = SimpleNamespace(get_secret_value=fail)
+    monkeypatch.setattr(boto3, "client", lambda _service: client)
+    with pytest.raises(EmbedderFailed) as failed:
+        make_embedder(space, configured)
+    assert "nowhere" not in str(failed.value)
+    # What failed is tried again.
+    client.get_secret_value = lambda SecretId: {"SecretString": f"key of {SecretId}"}  # noqa: N803
+    embedder = make_embedder(space, configured)
+    assert embedder is not None
+    embedder.embed_query("text", 5)
+    assert server.requests[0].headers["Authorization"] == f"Bearer key of {arn}"
+
+
 def test_a_local_space_reads_its_models_folder() -> None:
     space = EmbeddingSpace("local", "bge-small-en-v1.5", 384)
     folder = model_files("bge-small-en-v1.5").model.parent.parent
@@ -122,6 +154,12 @@ def test_bedrock_spaces_have_an_embedder(
 def test_a_missing_setting_is_named(space: EmbeddingSpace, setting: str) -> None:
     with pytest.raises(ConfigurationError, match=setting):
         make_embedder(space, settings())
+
+
+def test_the_settings_say_which_providers_there_are(tmp_path: Path) -> None:
+    assert list_providers(settings()) == {"bedrock", "given"}
+    everything = settings(openai_base_url="http://one", local_models=tmp_path)
+    assert list_providers(everything) == {*KNOWN_MODELS, *ANY_MODEL}
 
 
 def test_a_process_has_one_embedder_a_space_however_many_ask_at_once(tmp_path: Path) -> None:

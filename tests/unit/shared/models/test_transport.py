@@ -69,8 +69,10 @@ def test_a_caller_waits_for_a_connection_no_longer_than_its_time(server: ModelSe
 
 def test_o10_a_slow_server_is_left_within_the_time_limit(server: ModelServer) -> None:
     server.script = [Reply(OK.body, delay=20)]
-    with pytest.raises(EmbedderFailed, match=r"127\.0\.0\.1:\d+ did not answer within 0.05 s"):
+    with pytest.raises(EmbedderFailed, match=r"did not answer within 0\.05 s") as raised:
         post(Transport(1), server.url, timeout=0.05)
+    assert "127.0.0.1" not in str(raised.value)  # it reaches callers
+    assert "127.0.0.1" in str(raised.value.__cause__)
     assert len(server.requests) == 1, "a late request is not sent again"
 
 
@@ -103,8 +105,9 @@ def test_a_server_that_is_not_there_can_not_be_reached() -> None:
     server = ModelServer(lambda _: OK)
     with server.running():
         pass
-    with pytest.raises(EmbedderFailed, match=r"127\.0\.0\.1:\d+ can't be reached"):
+    with pytest.raises(EmbedderFailed, match="can't be reached") as raised:
         post(Transport(1), server.url)
+    assert "127.0.0.1" not in str(raised.value)
 
 
 def test_a_redirect_is_not_followed(server: ModelServer) -> None:
