@@ -159,7 +159,7 @@ class NoObjects:
     def size(self, bucket: str, key: str) -> int | None:
         return None
 
-    def read(self, bucket: str, key: str) -> bytes | None:
+    def read(self, bucket: str, key: str, most: int) -> bytes | None:
         return None
 
 
