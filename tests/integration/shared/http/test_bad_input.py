@@ -1,6 +1,7 @@
 """Every kind of bad input: the right status, a problem that names the field, nothing changed."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -255,6 +256,10 @@ PROTECTED = [
     ("GET", "/v1/datasets/x/documents"),
     ("POST", "/v1/datasets/x/documents"),
     ("POST", "/v1/datasets/x/documents/batch"),
+    ("GET", "/v1/datasets/x/metadata-fields"),
+    ("POST", "/v1/datasets/x/metadata-fields"),
+    ("PATCH", "/v1/datasets/x/metadata-fields/x"),
+    ("DELETE", "/v1/datasets/x/metadata-fields/x"),
     ("GET", "/v1/documents/x"),
     ("PATCH", "/v1/documents/x"),
     ("DELETE", "/v1/documents/x"),
@@ -282,7 +287,7 @@ def test_the_openapi_document_lists_every_route(app: App) -> None:
         for path, operations in document["paths"].items()
         for method in operations
     }
-    shapes = {(m, p.replace("{dataset_id}", "x").replace("{document_id}", "x")) for m, p in listed}
+    shapes = {(method, re.sub(r"\{\w+\}", "x", path)) for method, path in listed}
     assert shapes == {*PROTECTED, ("GET", "/health"), ("POST", "/retrieval")}
     json.dumps(document, allow_nan=False)
     names = [
