@@ -53,10 +53,12 @@ def make_chat_model(provider: str | None, model: str | None, settings: ChatSetti
         settings: name the model for whoever names none.
 
     Raises:
-        InvalidRequest: at /metadata_filtering/model: nothing names a model, or an unknown provider.
+        InvalidRequest: at /metadata_filtering/model: nothing names a model, or the query names a
+            provider that is unknown or not set up.
         ConfigurationError: a setting that this model needs is missing.
         ChatModelFailed: the key can't be read now.
     """
+    named = provider is not None
     provider, model = provider or settings.chat_provider, model or settings.chat_model
     if provider is None or model is None:
         raise InvalidRequest.at(
@@ -67,6 +69,8 @@ def make_chat_model(provider: str | None, model: str | None, settings: ChatSetti
     if provider not in PROVIDERS:
         detail = f"{provider[:80]!r} is none of {', '.join(PROVIDERS)}"
         raise InvalidRequest.at(f"{_POINTER}/provider", detail)
+    if named and provider == "openai_compatible" and settings.openai_base_url is None:
+        raise InvalidRequest.at(f"{_POINTER}/provider", f"{provider} is not set up here")
     with _building:
         return _make(provider, model, settings)
 

@@ -150,7 +150,11 @@ class App:
             return connection.execute(text(statement), parameters).scalar()
 
     def with_search(
-        self, search: ChunkSearch, pool: Pool | None = None, embedders: Embedders | None = None
+        self,
+        search: ChunkSearch,
+        pool: Pool | None = None,
+        embedders: Embedders | None = None,
+        outside: Pool | None = None,
     ) -> "App":
         """Returns the same application over another way to search."""
         searcher = Searcher(
@@ -159,7 +163,7 @@ class App:
             pool=pool or self.retrieve_parts.searcher.pool,
             depth=100,
         )
-        parts = replace(self.retrieve_parts, searcher=searcher, outside=searcher.pool)
+        parts = replace(self.retrieve_parts, searcher=searcher, outside=outside or searcher.pool)
         api = make_app(make_router(parts, guard(KEY)), most_bytes=1_000_000)
         return replace(self, search=search, retrieve_parts=parts, api=api, client=open_client(api))
 

@@ -373,6 +373,20 @@ def test_a_full_pool_degrades_and_does_not_wait(world: World) -> None:
     pool.close()
 
 
+def test_bases_take_no_threads_from_the_channels(world: World) -> None:
+    pool, outside = Pool(2), Pool(1)
+    bases = [world.external(record("a", 0.5)), world.external(record("b", 0.6))]
+    found = (
+        world.app.with_search(world.app.search, pool, outside=outside)
+        .ask([*bases, world.own], "refund", query_vector=[1, 0])
+        .json()
+    )
+    assert {each["title"] for each in found["records"]} == {"a", "near", "far"}
+    assert [each["channel"] for each in found["degraded"]] == [f"external:{bases[1]}"]
+    pool.close()
+    outside.close()
+
+
 def test_their_own_settings_hold_where_they_come_first(world: World) -> None:
     outside = world.external(record("a", 0.5), record("b", 0.4), retrieval={"top_k": 1})
     assert world.app.titles([outside, world.own], "refund") == ["near"]

@@ -1,8 +1,11 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from types import SimpleNamespace
 from typing import Any
 
+import boto3
 import pytest
+from botocore.exceptions import EndpointConnectionError
 from pydantic import SecretStr
 
 from shared.errors import ChatModelFailed, ConfigurationError, InvalidRequest
@@ -205,5 +208,34 @@ def test_an_unknown_provider_is_refused() -> None:
 
 
 def test_an_openai_compatible_model_needs_an_address() -> None:
+    ours = settings(chat_provider="openai_compatible", chat_model="m")
     with pytest.raises(ConfigurationError, match="WINNOW_OPENAI_BASE_URL"):
+        make_chat_model(None, None, ours)
+    with pytest.raises(InvalidRequest, match="not set up here") as refused:
         make_chat_model("openai_compatible", "m", settings())
+    assert refused.value.problems[0].pointer == "/metadata_filtering/model/provider"
+
+
+def test_the_key_may_be_a_secret_and_its_absence_is_a_failure_of_the_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(**_arguments: str) -> dict[str, str]:
+        raise EndpointConnectionError(endpoint_url="http://nowhere")
+
+    client = SimpleNamespace(get_secret_value=fail)
+    monkeypatch.setattr(boto3, "client", lambda _service: client)
+    with OpenAIChatServer(speak).running() as server:
+        ours = settings(openai_base_url=f"{server.url}/v1", openai_api_key_secret="arn:the-key")
+        with pytest.raises(ChatModelFailed) as failed:
+            make_chat_model("openai_compatible", "m", ours)
+        assert "nowhere" not in str(failed.value)
+        client.get_secret_value = lambda SecretId: {"SecretString": f"key of {SecretId}"}  # noqa: N803
+        make_chat_model("openai_compatible", "m", ours).complete("be short", "hello", 5)
+        assert server.requests[0].headers["Authorization"] == "Bearer key of arn:the-key"
+
+
+def test_callers_are_told_of_the_chat_model_and_of_no_host() -> None:
+    ours = settings(openai_base_url="http://127.0.0.1:9/v1")
+    with pytest.raises(ChatModelFailed) as failed:
+        make_chat_model("openai_compatible", "m", ours).complete("be short", "hello", 5)
+    assert str(failed.value) == "the chat model can't be reached"
