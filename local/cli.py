@@ -94,7 +94,9 @@ def ingest(
 
 @app.command()
 def search(  # noqa: PLR0917, options are given by name
-    query: Annotated[str, typer.Argument(help="What is asked.", callback=_check_query)],
+    query: Annotated[
+        str, typer.Argument(help="What is asked.", metavar="QUERY", callback=_check_query)
+    ],
     dataset: DatasetOption,
     method: Annotated[SearchMethod | None, typer.Option(help="Which channels are asked.")] = None,
     top_k: Annotated[
