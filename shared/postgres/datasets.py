@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from shared.errors import Conflict, NotFound
 from shared.model import Chunking, Dataset, EmbeddingSpace, IndexingTechnique, JsonObject
 from shared.postgres.ids import as_id, is_among, join_ids
+from shared.postgres.prepared import OPTION
 from shared.postgres.tables import datasets
 
 
@@ -118,6 +119,8 @@ def _dataset(row: Row[Any]) -> Dataset:
     )
 
 
-_NAMED = select(datasets).where(
-    datasets.c.tenant_id == bindparam("tenant"), is_among(datasets.c.id, "ids")
+_NAMED = (
+    select(datasets)
+    .where(datasets.c.tenant_id == bindparam("tenant"), is_among(datasets.c.id, "ids"))
+    .execution_options(**OPTION)
 )

@@ -13,6 +13,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from shared.errors import ConfigurationError, DatabaseUnavailable
+from shared.postgres.prepared import keep_prepared
 from shared.postgres.states import find_state, is_passing, is_read_only
 
 _DRIVER = "postgresql+pg8000"
@@ -56,6 +57,7 @@ def connect(
         connect_args=arguments,
     )
     event.listen(engine, "handle_error", _distrust)
+    keep_prepared(engine)
     event.listen(engine, "checkin", _note_rest)
     event.listen(engine, "checkout", _try_rested)
     if password is not None:
