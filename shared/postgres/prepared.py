@@ -28,15 +28,12 @@ def _execute(cursor: Any, statement: str, parameters: Any, context: Any) -> bool
     kept = vars(connection).setdefault(_KEPT, {})
     if statement not in kept:
         kept[statement] = connection.prepare_statement(_number_places(statement), ())
-    name, columns, inputs = kept.pop(statement)
+    # Taken out while it runs: one that fails, after a migration maybe, is made anew next time.
+    prepared = name, columns, inputs = kept.pop(statement)
     sent = make_params(connection.py_types, parameters)
     cursor._context = connection.execute_named(name, sent, columns, inputs, statement)
     cursor._row_iter = iter(cursor._context.rows or ())
-    kept[statement] = (
-        name,
-        columns,
-        inputs,
-    )  # one that failed, after a migration maybe, is made anew
+    kept[statement] = prepared
     return True
 
 
