@@ -8,6 +8,7 @@ from functions.retrieve.contracts import native
 from functions.retrieve.health import check_health
 from functions.retrieve.parts import Parts
 from functions.retrieve.pipeline import retrieve
+from shared.errors import NotFound, Problem
 from shared.http.keys import Caller
 from shared.postgres.datasets import get_datasets
 from shared.postgres.engine import read
@@ -38,7 +39,10 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
 def answer(body: native.RetrieveBody, tenant_id: str, parts: Parts) -> bytes:
     """Returns the native contract's answer to a body."""
     with read(parts.engine) as connection:
-        datasets = get_datasets(connection, tenant_id, body.dataset_ids)
+        try:
+            datasets = get_datasets(connection, tenant_id, body.dataset_ids)
+        except NotFound as error:
+            raise NotFound(str(error), Problem("/dataset_ids", str(error))) from error
     # As the stores write the id, whatever form it was sent in.
     query = native.to_query(body, datasets[0].tenant_id, datasets)
     return native.to_answer(body, retrieve(query, parts))

@@ -49,7 +49,7 @@ def describe(error: Exception) -> dict[str, Any]:
     """Returns the problem document of an error."""
     # An adapter's own errors are told as what they are of ours.
     status = next((STATUS[each] for each in type(error).__mro__ if each in STATUS), 500)
-    problems = error.problems if isinstance(error, InvalidRequest) else ()
+    problems = error.problems if isinstance(error, WinnowError) else ()
     detail = str(error) if status != 500 else "An unexpected error; the logs tell more."  # noqa: PLR2004
     return _document(status, detail, problems)
 
