@@ -13,13 +13,14 @@ from typing import Annotated, Any
 import typer
 
 from local.datasets import Embedding
-from local.terminal import tell
+from local.terminal import clean, tell
 from shared.errors import WinnowError
 from shared.metadata.tokens import WhereRefused
 from shared.metadata.where import parse_where
 from shared.model import SearchMethod
 
-FAILED, WRONG_USAGE, STOPPED = 1, 2, 130
+FAILED, MISUSED, STOPPED = 1, 2, 130
+MOST_TOP_K = 100  # the API's own, whose module is too slow to load for --help
 
 app = typer.Typer(
     name="winnow",
@@ -43,6 +44,18 @@ EmbeddingOption = Annotated[
 ]
 DimensionOption = Annotated[int | None, typer.Option(help="Of the vectors.", min=1)]
 DatasetOption = Annotated[str, typer.Option("--dataset", help="Name of the dataset.")]
+
+
+def _check_query(query: str) -> str:
+    if not query.strip():
+        raise typer.BadParameter("is blank")
+    return query
+
+
+def _check_threshold(threshold: float | None) -> float | None:
+    if threshold is not None and not -1 <= threshold <= 1:  # neither is what is no number
+        raise typer.BadParameter(f"{threshold} is not in the range -1<=x<=1")
+    return threshold
 
 
 @app.command()
@@ -83,15 +96,21 @@ def ingest(
 
 @app.command()
 def search(  # noqa: PLR0917, options are given by name
-    query: Annotated[str, typer.Argument(help="What is asked.")],
+    query: Annotated[
+        str, typer.Argument(help="What is asked.", metavar="QUERY", callback=_check_query)
+    ],
     dataset: DatasetOption,
     where: Annotated[
         str | None,
         typer.Option(help="Only documents like this: lang is en and (pages > 5 or tags in [a, b])"),
     ] = None,
     method: Annotated[SearchMethod | None, typer.Option(help="Which channels are asked.")] = None,
-    top_k: Annotated[int | None, typer.Option(help="The most records.", min=1)] = None,
-    threshold: Annotated[float | None, typer.Option(help="The least score.")] = None,
+    top_k: Annotated[
+        int | None, typer.Option(help="The most records.", min=1, max=MOST_TOP_K)
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="The least score, -1 to 1.", callback=_check_threshold)
+    ] = None,
     explain: Annotated[bool, typer.Option(help="Show every figure behind the scores.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the API's answer.")] = False,
     home: HomeOption = None,
@@ -184,7 +203,7 @@ def _read_where(text: str) -> dict[str, Any]:
         return {"mode": "manual", **parse_where(text)}
     except WhereRefused as refusal:
         tell(f"--where can't be read. {refusal}")
-        raise typer.Exit(WRONG_USAGE) from refusal
+        raise typer.Exit(MISUSED) from refusal
 
 
 def main() -> None:
@@ -203,6 +222,9 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _run() -> int:
+    if wrong := [argument for argument in sys.argv if not _is_text(argument)]:
+        tell(f"{clean(wrong[0])} is not UTF-8.")
+        return MISUSED
     try:
         app()
     except (WinnowError, OSError) as error:
@@ -213,6 +235,11 @@ def _run() -> int:
             tell("Stopped.")
         return end.code if isinstance(end.code, int) else FAILED
     return 0
+
+
+def _is_text(argument: str) -> bool:
+    """Tells whether an argument's bytes were UTF-8: those that were not came in as surrogates."""
+    return not any("\ud800" <= each <= "\udfff" for each in argument)
 
 
 def _leave(code: int) -> None:

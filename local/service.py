@@ -8,10 +8,10 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -24,6 +24,7 @@ from local.loop import IngestLoop
 from local.opensearch import DEFAULT_HEAP
 from local.pins import MODEL_FILES
 from local.terminal import tell
+from shared.errors import Unavailable
 from shared.settings import Settings, read_settings
 from shared.telemetry import logger
 
@@ -39,6 +40,7 @@ END_SECONDS = 5
 
 DATABASE_SETTING = "WINNOW_DATABASE_URL"
 OPENSEARCH_SETTING = "WINNOW_OPENSEARCH_URL"
+CONTENT_SETTING = "WINNOW_CONTENT_URL"
 MODELS_SETTING = "WINNOW_LOCAL_MODELS"
 KEY_SETTING = "WINNOW_BOOTSTRAP_KEY"
 _POLL_SECONDS = 0.02
@@ -75,9 +77,10 @@ def run_service(home: Home, watcher: Watcher, port: int = 0) -> Iterator[Service
     Raises:
         EngineError: the port or the home is in use, a setting is wrong, or an engine can't run.
     """
-    embedded = DATABASE_SETTING not in os.environ
+    embedded = not os.environ.get(DATABASE_SETTING)
     with ExitStack() as cleanup:
         listener = cleanup.enter_context(_listen(port))
+        _check_servers(_check_settings())
         engines = cleanup.enter_context(_start_engines(home, watcher))
         _log_to(home.logs / LOG)
         settings = _make_settings(home, engines)
@@ -168,15 +171,73 @@ def _make_settings(home: Home, engines: stack.Stack) -> Settings:
     """
     os.environ[DATABASE_SETTING] = engines.database_url
     os.environ[OPENSEARCH_SETTING] = engines.opensearch_url
-    os.environ.setdefault("WINNOW_CONTENT_URL", (home.folder / "content").as_uri())
+    os.environ.setdefault(CONTENT_SETTING, (home.folder / "content").as_uri())
     os.environ.setdefault(MODELS_SETTING, str(Cache().folder / "models"))
     if KEY_SETTING not in os.environ:
         os.environ[KEY_SETTING] = _read_key(home)
-    try:
+    with _naming_settings():
         return read_settings()
+
+
+def _check_settings() -> Settings:
+    """Reads the settings before anything is started, with stand-ins for what is not known yet.
+
+    Raises:
+        EngineError: a setting of the user's is wrong.
+    """
+    stand_ins = {
+        DATABASE_SETTING: "postgresql+pg8000://",
+        OPENSEARCH_SETTING: "http://localhost",
+        CONTENT_SETTING: "file:///content",
+    }
+    missing: dict[str, Any] = {
+        name.removeprefix("WINNOW_").lower(): url
+        for name, url in stand_ins.items()
+        if not os.environ.get(name)
+    }
+    with _naming_settings():
+        return Settings(**missing)
+
+
+@contextmanager
+def _naming_settings() -> Iterator[None]:
+    try:
+        yield
     except ValidationError as error:
         wrong = [f"WINNOW_{e['loc'][0]}".upper() + f": {e['msg']}" for e in error.errors()]
         raise EngineError("\n".join(wrong)) from error
+
+
+def _check_servers(settings: Settings) -> None:
+    """Asks the servers that the user names, before others are started.
+
+    Raises:
+        ConfigurationError: a setting is no URL of such a server, or not of a content store.
+        EngineError: one does not answer.
+    """
+    from shared.clients import connect_database, connect_search  # noqa: PLC0415, slow to load
+    from shared.content.open import open_content_store  # noqa: PLC0415
+    from shared.postgres.engine import read  # noqa: PLC0415
+
+    open_content_store(settings.content_url)
+    if os.environ.get(DATABASE_SETTING):
+        database = connect_database(settings)
+        parts = "host, port, name, user and password"
+        with _naming_server(DATABASE_SETTING, parts), read(database):
+            pass
+        database.dispose()
+    if os.environ.get(OPENSEARCH_SETTING):
+        search = connect_search(settings)
+        with closing(search), _naming_server(OPENSEARCH_SETTING, "host and port"):
+            search.request("GET", "/")
+
+
+@contextmanager
+def _naming_server(setting: str, parts: str) -> Iterator[None]:
+    try:
+        yield
+    except Unavailable as error:
+        raise EngineError(f"{setting}: {error} Check its {parts}.") from error
 
 
 def _read_key(home: Home) -> str:

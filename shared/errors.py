@@ -24,7 +24,8 @@ def join_pointer(pointer: str, *steps: str | int) -> str:
 class WinnowError(Exception):
     """Something went wrong."""
 
-    def __init__(self, message: str | None = None) -> None:
+    def __init__(self, message: str | None = None, *problems: Problem) -> None:
+        self.problems = problems
         super().__init__(message or type(self).__doc__)
 
 
@@ -32,8 +33,8 @@ class InvalidRequest(WinnowError):
     """The request holds a value that means nothing."""
 
     def __init__(self, *problems: Problem) -> None:
-        self.problems = problems
-        super().__init__("; ".join(f"{p.pointer or 'body'}: {p.detail}" for p in problems))
+        said = "; ".join(f"{p.pointer or 'body'}: {p.detail}" for p in problems)
+        super().__init__(said, *problems)
 
     @classmethod
     def at(cls, pointer: str, detail: str) -> "InvalidRequest":

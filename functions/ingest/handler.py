@@ -25,7 +25,7 @@ from shared.model import Change
 from shared.models.embedders import make_embedder
 from shared.opensearch.index import OpenSearchChunkIndex, refuse_serverless
 from shared.settings import read_settings
-from shared.telemetry import logger
+from shared.telemetry import log_failure, logger
 
 _BEGIN_WITHIN_SECONDS = 120.0
 """Records that a call has not begun by then go back, so that a slow one takes none down with it."""
@@ -36,7 +36,7 @@ class _Processor(BatchProcessor):
 
     def failure_handler(self, record: Any, exception: Any) -> Any:
         """Keeps the record for batchItemFailures."""
-        logger.warning("record failed", exc_info=exception, message_id=record.message_id)
+        log_failure("a record failed", exception[1], message_id=record.message_id)
         return super().failure_handler(record, exception)
 
 

@@ -5,7 +5,7 @@ find it, or do not any more.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Annotated, Any
 from uuid import uuid4
@@ -58,7 +58,8 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
         declared = _list_declared(parts, dataset)
         document, change = _take(parts, dataset, declared, caller, body)
         _send(parts, [change])
-        return _answer_one(parts, document, end, response)
+        texts = [chunk.text for chunk in body.chunks or ()]
+        return _answer_one(parts, document, end, response) | _count_blank(texts)
 
     @router.post("/datasets/{dataset_id}/documents/batch", status_code=_ACCEPTED)
     def create_batch(
@@ -69,7 +70,12 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
         taken = _take_all(parts, dataset, caller, body)
         stored = [each for each in taken if isinstance(each, Document)]
         shown = iter(_answer(parts, stored, end, response))
-        answers = [next(shown) if isinstance(each, Document) else describe(each) for each in taken]
+        answers = [
+            next(shown) | _count_blank([chunk["text"] for chunk in sent.get("chunks") or ()])
+            if isinstance(each, Document)
+            else describe(each)
+            for each, sent in zip(taken, body.documents, strict=True)
+        ]
         return {"documents": answers}
 
     @router.get("/datasets/{dataset_id}/documents")
@@ -217,6 +223,12 @@ def _take_all(
     finally:  # what is taken stays taken, whatever becomes of the rest
         _send(parts, changes)
     return taken
+
+
+def _count_blank(texts: Sequence[str]) -> dict[str, int]:
+    """Reports the chunks that are left out because they are blank, if there are any."""
+    blank = sum(not text.strip() for text in texts)
+    return {"blank_chunks": blank} if blank else {}
 
 
 def _send(parts: Parts, changes: list[Change | None]) -> None:

@@ -9,6 +9,7 @@ from functions.retrieve.contracts import dify, native
 from functions.retrieve.health import check_health
 from functions.retrieve.parts import Parts
 from functions.retrieve.pipeline import retrieve
+from shared.errors import NotFound, Problem
 from shared.http.dialects import Router
 from shared.http.keys import Caller
 from shared.model import Dataset
@@ -49,7 +50,10 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
 
 def answer(body: native.RetrieveBody, tenant_id: str, parts: Parts) -> bytes:
     """Returns the native contract's answer to a body."""
-    datasets = _find_datasets(tenant_id, body.dataset_ids, parts)
+    try:
+        datasets = _find_datasets(tenant_id, body.dataset_ids, parts)
+    except NotFound as error:
+        raise NotFound(str(error), Problem("/dataset_ids", str(error))) from error
     # As the stores write the id, whatever form it was sent in.
     query = native.to_query(body, datasets[0].tenant_id, datasets)
     return native.to_answer(body, retrieve(query, parts))

@@ -17,10 +17,12 @@ class Dialect:
         owns: tells whether a path is the contract's, or meant to be: those are many that no route
             has.
         translate: the error and its problem document → status and body.
+        schema: of that body, in JSON Schema.
     """
 
     owns: Callable[[str], bool]
     translate: Callable[[Exception, JsonObject], tuple[int, JsonObject]]
+    schema: JsonObject
 
 
 class Router(APIRouter):

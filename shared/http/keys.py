@@ -1,11 +1,12 @@
 """Who calls: the key of the Authorization header."""
 
 import hmac
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from hashlib import sha256
 
 from fastapi import Request
+from fastapi.openapi.models import HTTPBearer
+from fastapi.security.base import SecurityBase
 
 from shared.errors import KeyUnknown, Unauthorized
 from shared.settings import DEFAULT_TENANT
@@ -19,21 +20,34 @@ class Caller:
     name: str
 
 
-def guard(bootstrap_key: str | None) -> Callable[[Request], Awaitable[Caller]]:
-    """Returns the dependency that lets only the holder of the bootstrap key in.
+class Guard(SecurityBase):
+    """The dependency that lets only the holder of the bootstrap key in.
 
     Keys are compared by their hashes, in constant time. Without a bootstrap key nobody comes in.
     """
-    expected = sha256(bootstrap_key.encode()).digest() if bootstrap_key else None
+
+    scheme_name = "key"
+    model = HTTPBearer()
+
+    def __init__(self, bootstrap_key: str | None) -> None:
+        self._expected = sha256(bootstrap_key.encode()).digest() if bootstrap_key else None
 
     # Not for what it awaits, but because FastAPI runs plain functions in another thread.
-    async def authenticate(request: Request) -> Caller:
+    async def __call__(self, request: Request) -> Caller:
+        """Returns who calls.
+
+        Raises:
+            Unauthorized: no key was sent, or another one.
+        """
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not key:
             raise Unauthorized
         sent = sha256(key.strip().encode()).digest()
-        if expected is None or not hmac.compare_digest(sent, expected):
+        if self._expected is None or not hmac.compare_digest(sent, self._expected):
             raise KeyUnknown
         return Caller(DEFAULT_TENANT, "bootstrap")
 
-    return authenticate
+
+def guard(bootstrap_key: str | None) -> Guard:
+    """Returns the dependency that guards routes with this key."""
+    return Guard(bootstrap_key)

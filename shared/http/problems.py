@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from shared import errors
 from shared.errors import InvalidRequest, Problem, WinnowError, join_pointer
 from shared.http.dialects import find_dialect
+from shared.http.keys import Guard
 from shared.model import JsonObject
 from shared.telemetry import log_failure
 
@@ -33,7 +34,7 @@ STATUS: Mapping[type[WinnowError], int] = {
 }
 """What callers are told. Errors that are not here are faults of ours: 500, without details."""
 
-_TITLES = {
+TITLES = {
     400: "Your request is wrong",
     401: "No valid key",
     403: "Not allowed",
@@ -59,7 +60,7 @@ def describe(error: Exception) -> dict[str, Any]:
     """Returns the problem document of an error."""
     # An adapter's own errors are told as what they are of ours.
     status = next((STATUS[each] for each in type(error).__mro__ if each in STATUS), 500)
-    problems = error.problems if isinstance(error, InvalidRequest) else ()
+    problems = error.problems if isinstance(error, WinnowError) else ()
     detail = str(error) if status != 500 else "An unexpected error; the logs tell more."  # noqa: PLR2004
     return _document(status, detail, problems)
 
@@ -85,9 +86,17 @@ def problems_of(found: Sequence[Any], base: str = "") -> InvalidRequest:
 
 
 def _words(found: Mapping[str, Any]) -> str:
-    if found["type"] in {"model_type", "model_attributes_type", "dict_type"}:
-        return "must be an object"
-    return "unknown field" if found["type"] == "extra_forbidden" else str(found["msg"])
+    match found["type"]:
+        case "model_type" | "model_attributes_type" | "dict_type":
+            return "must be an object"
+        case "extra_forbidden":
+            return "unknown field"
+        case "string_pattern_mismatch" if found["ctx"]["pattern"] == r"\S":
+            return "is blank"
+        case "value_error":  # one of ours, which the message puts other words in front of
+            return str(found["ctx"]["error"])
+        case _:
+            return str(found["msg"])
 
 
 async def _answer(request: Request, error: Exception) -> JSONResponse:
@@ -99,6 +108,7 @@ async def _answer(request: Request, error: Exception) -> JSONResponse:
 
 async def _refuse(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101
+    await _ask_for_key(request)
     return respond(InvalidRequest(*(_locate(each) for each in error.errors())), request.scope)
 
 
@@ -114,15 +124,27 @@ def _locate(found: Mapping[str, Any]) -> Problem:
     )
 
 
+async def _ask_for_key(request: Request) -> None:
+    # FastAPI reads a body before it asks who sent it.
+    for needed in request.scope["route"].dependant.dependencies:
+        if isinstance(needed.call, Guard):
+            await needed.call(request)
+
+
 async def _pass_on(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101
+    if isinstance(error.__cause__, RecursionError | ValueError):  # the body's own JSON parser's
+        await _ask_for_key(request)
+        is_deep = isinstance(error.__cause__, RecursionError)
+        detail = "is nested too deeply" if is_deep else "holds a number of too many digits"
+        return respond(InvalidRequest.at("", detail), request.scope)
     detail = _NOTHING_THERE if error.status_code == 404 else str(error.detail)  # noqa: PLR2004
     document = _document(error.status_code, detail, ())
     return _tell(error, document, request.scope, error.headers)
 
 
 def _document(status: int, detail: str, problems: Sequence[Problem]) -> dict[str, Any]:
-    title = _TITLES.get(status, "Error")
+    title = TITLES.get(status, "Error")
     document: dict[str, Any] = {
         "type": f"urn:winnow:problem:{title.lower().replace(' ', '-')}",
         "title": title,

@@ -28,6 +28,7 @@ from shared.metadata.operators import NEGATIVE, Operator
 
 _PLACES = {
     Operator.CONTAINS: Place.ANYWHERE,
+    Operator.NOT_CONTAINS: Place.ANYWHERE,
     Operator.START_WITH: Place.START,
     Operator.END_WITH: Place.END,
 }
@@ -53,9 +54,13 @@ def read_leaf(name: str, operator: Operator, value: Any, pointer: str) -> Tree:
         InvalidRequest: the value does not fit the operator; one problem for each wrong listed
             value.
     """
-    name = normalise_text(name)
-    if operator in NEGATIVE:
-        return Not(read_leaf(name, NEGATIVE[operator], value, pointer))
+    # The operator stays the one that was sent, so that a refusal says its name.
+    tree = _read_positive(normalise_text(name), operator, value, pointer)
+    return Not(tree) if operator in NEGATIVE else tree
+
+
+def _read_positive(name: str, operator: Operator, value: Any, pointer: str) -> Tree:
+    """Returns a condition's tree, and of a negative operator that of its positive one."""
     if operator in {Operator.EMPTY, Operator.NOT_EMPTY}:
         filled = IsFilled(name)
         return filled if operator is Operator.NOT_EMPTY else Not(filled)

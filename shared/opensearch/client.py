@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from opensearchpy import ConnectionError as Unreachable
 from opensearchpy import (
@@ -138,8 +139,12 @@ def connect(
         pool_size: connections that are kept; as many as threads that search.
 
     Raises:
-        ConfigurationError: for Serverless, or when there are no credentials to sign with.
+        ConfigurationError: for Serverless, for what is no such URL, or when there are no
+            credentials to sign with.
     """
+    if not _is_url(url):
+        # Not what it is: that may hold a password.
+        raise ConfigurationError("WINNOW_OPENSEARCH_URL is not a URL such as https://host:9200")
     if ".aoss." in url:
         raise ConfigurationError(SERVERLESS)
     client = OpenSearch(
@@ -151,6 +156,14 @@ def connect(
         timeout=timeout,
     )
     return SearchEngine(client, timeout)
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # its port is no number, or its brackets don't match
+        return False
 
 
 def _sign() -> Urllib3AWSV4SignerAuth:

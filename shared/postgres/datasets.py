@@ -18,6 +18,7 @@ from shared.model import (
     JsonObject,
 )
 from shared.postgres.ids import as_id, is_among, join_ids
+from shared.postgres.prepared import OPTION
 from shared.postgres.tables import datasets
 
 
@@ -129,6 +130,8 @@ def _dataset(row: Row[Any]) -> Dataset:
     )
 
 
-_NAMED = select(datasets).where(
-    datasets.c.tenant_id == bindparam("tenant"), is_among(datasets.c.id, "ids")
+_NAMED = (
+    select(datasets)
+    .where(datasets.c.tenant_id == bindparam("tenant"), is_among(datasets.c.id, "ids"))
+    .execution_options(**OPTION)
 )

@@ -7,14 +7,16 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 import pg8000
-from sqlalchemy import Connection, Engine, ExceptionContext, create_engine, event, make_url
-from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError
+from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from shared.errors import DatabaseUnavailable
+from shared.errors import ConfigurationError, DatabaseUnavailable
+from shared.postgres.prepared import keep_prepared
 from shared.postgres.states import find_state, is_passing, is_read_only
 
+_DRIVER = "postgresql+pg8000"
 _LOCAL_HOSTS = {None, "", "localhost", "127.0.0.1", "::1"}
 _RESTED_SECONDS = 2.0
 """A connection that rested longer is tried before it is used."""
@@ -35,8 +37,11 @@ def connect(
             server to go on with its answer.
         pool_size: most connections at once.
         password: called for each new connection, for tokens that expire.
+
+    Raises:
+        ConfigurationError: it is no such URL.
     """
-    target = make_url(url)
+    target = _read_url(url)
     arguments: dict[str, Any] = {"timeout": timeout, "application_name": "winnow"}
     if target.host not in _LOCAL_HOSTS and "unix_sock" not in target.query:
         arguments["ssl_context"] = ssl.create_default_context()
@@ -52,6 +57,7 @@ def connect(
         connect_args=arguments,
     )
     event.listen(engine, "handle_error", _distrust)
+    keep_prepared(engine)
     event.listen(engine, "checkin", _note_rest)
     event.listen(engine, "checkout", _try_rested)
     if password is not None:
@@ -62,6 +68,19 @@ def connect(
 
         event.listen(engine, "do_connect", sign)
     return engine
+
+
+def _read_url(url: str) -> URL:
+    try:
+        target = make_url(url)
+    except (ArgumentError, ValueError):
+        target = None
+    if target is None or target.drivername != _DRIVER:
+        # Not what it is: that may hold a password.
+        raise ConfigurationError(
+            f"WINNOW_DATABASE_URL is not a database URL such as {_DRIVER}://user:password@host/name"
+        ) from None
+    return target
 
 
 def _distrust(context: ExceptionContext) -> None:

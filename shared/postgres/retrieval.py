@@ -28,6 +28,7 @@ from shared.metadata.conditions import Tree
 from shared.model import AllDocuments, Allowlist, JsonObject, NoDocuments, TheseDocuments
 from shared.postgres.conditions import to_sql
 from shared.postgres.ids import is_among, join_ids
+from shared.postgres.prepared import OPTION
 from shared.postgres.tables import chunks, datasets, documents, hidden, memberships, searchable
 
 
@@ -145,7 +146,9 @@ def hydrate(
     """
     texts = _TEXTS
     if tree is not None:
+        # Filters are many: kept under names, they would fill the server.
         texts = texts.where(to_sql(tree, documents.c.filter_values))
+        texts = texts.execution_options(prepared=False)
     rows = connection.execute(
         texts, {"ids": join_ids(chunk_ids), "tenant": tenant_id, "age": timedelta(seconds=age)}
     )
@@ -170,9 +173,15 @@ _NOTHING = cast(literal_column("''"), BYTEA)
 
 # Many values come as one: the driver takes long over each row.
 _length = func.int4send(func.octet_length(chunks.c.keywords))
-_KEYWORDS = select(
-    func.string_agg(func.uuid_send(chunks.c.id).concat(_length).concat(chunks.c.keywords), _NOTHING)
-).where(is_among(chunks.c.id, "ids"))
+_KEYWORDS = (
+    select(
+        func.string_agg(
+            func.uuid_send(chunks.c.id).concat(_length).concat(chunks.c.keywords), _NOTHING
+        )
+    )
+    .where(is_among(chunks.c.id, "ids"))
+    .execution_options(**OPTION)
+)
 
 _request_began = func.now() - cast(bindparam("age"), Interval)
 _was_live = memberships.c.superseded_at > _request_began
@@ -213,4 +222,5 @@ _TEXTS = (
     )
     # The live place of a chunk comes last and wins over one that ended a moment ago.
     .order_by(memberships.c.from_version)
+    .execution_options(**OPTION)
 )

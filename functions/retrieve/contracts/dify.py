@@ -128,7 +128,14 @@ def translate(error: Exception, problem: JsonObject) -> tuple[int, JsonObject]:
     return status, {"error_code": code, "error_msg": detail}
 
 
-DIALECT = Dialect(lambda path: path.rstrip("/").endswith("/retrieval"), translate)
+_ERROR = {
+    "type": "object",
+    "description": "Dify's own form of errors.",
+    "required": ["error_code", "error_msg"],
+    "properties": {"error_code": {"type": "integer"}, "error_msg": {"type": "string"}},
+}
+
+DIALECT = Dialect(lambda path: path.rstrip("/").endswith("/retrieval"), translate, _ERROR)
 
 
 def _as_native(body: DifyRetrieveBody) -> native.RetrieveBody:

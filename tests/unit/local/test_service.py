@@ -1,11 +1,18 @@
 import json
 import os
+import socket
 import stat
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from local.bars import watching
 from local.home import Home
-from local.service import RECORD, Service, _recorded, find_service
+from local.service import RECORD, Service, _recorded, find_service, run_service
+from shared.errors import WinnowError
 
 SERVICE = Service("http://127.0.0.1:1", "k" * 32, "http://127.0.0.1:2", os.getpid())
 
@@ -29,3 +36,77 @@ def test_what_a_killed_service_left_is_not_believed(tmp_path: Path) -> None:
         assert find_service(home) is None
         (tmp_path / RECORD).write_text("")
         assert find_service(home) is None
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    with socket.socket() as unheard:
+        unheard.bind(("127.0.0.1", 0))
+        yield unheard.getsockname()[1]
+
+
+@pytest.fixture
+def unstarted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment of no settings, in which no engine may be started."""
+
+    def start(*_: Any, **__: Any) -> None:
+        pytest.fail("an engine was started")
+
+    monkeypatch.setattr("local.stack.start", start)
+    for name in [name for name in os.environ if name.startswith("WINNOW_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.mark.usefixtures("unstarted")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("WINNOW_BOOTSTRAP_KEY", "hunter2"),
+        ("WINNOW_RETRIEVAL_DEPTH", "99"),
+        ("WINNOW_RETRIEVAL_DEPTH", "hunter2"),
+        ("WINNOW_INDEX_PREFIX", "hunter2\udcff"),
+        ("WINNOW_CONTENT_URL", "garbage"),
+        ("WINNOW_DATABASE_URL", "hunter2"),
+        ("WINNOW_DATABASE_URL", "postgresql+pg8000://u:hunter2@127.0.0.1:port/d"),
+        ("WINNOW_DATABASE_URL", "postgresql://u:hunter2@127.0.0.1/d"),
+        ("WINNOW_OPENSEARCH_URL", "hunter2"),
+        ("WINNOW_OPENSEARCH_URL", "http://u:hunter2@127.0.0.1:port"),
+    ],
+)
+def test_a_wrong_setting_is_named_before_anything_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert_refused(tmp_path, name)
+
+
+@pytest.mark.usefixtures("unstarted")
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        ("WINNOW_DATABASE_URL", "postgresql+pg8000://u:hunter2@127.0.0.1:{port}/d"),
+        ("WINNOW_OPENSEARCH_URL", "http://u:hunter2@127.0.0.1:{port}"),
+    ],
+)
+def test_a_server_that_does_not_answer_is_named_by_its_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closed_port: int, name: str, url: str
+) -> None:
+    monkeypatch.setenv(name, url.format(port=closed_port))
+    assert_refused(tmp_path, name)
+
+
+def assert_refused(folder: Path, setting: str) -> None:
+    with (
+        watching() as watcher,
+        pytest.raises(WinnowError) as raised,
+        run_service(Home(folder, None), watcher),
+    ):
+        pytest.fail("it runs")
+    said = str(raised.value)
+    assert said.startswith(setting)
+    assert "\n" not in said
+    assert "hunter2" not in said
+    assert not list(folder.iterdir())

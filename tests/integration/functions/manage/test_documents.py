@@ -195,6 +195,20 @@ def test_a_batch_answers_for_each_document(app: App, dataset: str) -> None:
     assert odd["errors"][0]["pointer"] == "/documents/2/colour"
 
 
+def test_blank_chunks_are_left_out_and_reported(app: App, dataset: str) -> None:
+    chunks = [near("alpha", 0.5), near(" \u3000", 0.5), near("\n", 0.5)]
+    body: Json = {"name": "gaps", "chunks": chunks}
+    answer = app.client.post(f"/v1/datasets/{dataset}/documents?wait=true", json=body)
+    assert answer.json()["blank_chunks"] == 2
+    shown = app.client.get(f"/v1/documents/{answer.json()['id']}/chunks").json()
+    assert [chunk["content"] for chunk in shown["chunks"]] == ["alpha"]
+    path = f"/v1/datasets/{dataset}/documents/batch"
+    other: Json = {"name": "full", "chunks": chunks[:1]}
+    one, two = app.client.post(path, json={"documents": [body, other]}).json()["documents"]
+    assert one["blank_chunks"] == 2
+    assert "blank_chunks" not in two
+
+
 def test_a_batch_of_one_answers_as_one_of_many(app: App, dataset: str) -> None:
     path = f"/v1/datasets/{dataset}/documents/batch"
     body: Json = {"documents": [{"name": "good", "chunks": [near("alpha", 0.5)]}]}

@@ -124,7 +124,7 @@ def test_a_direct_event_is_answered_with_the_body_itself(app: App, dataset: str)
             "/retrieve/query",
         ),
         ({"tenant_id": "x\ud800", "retrieve": {}}, 400, "/tenant_id"),
-        ({"tenant_id": "x", "retrieve": {"query": "x", "dataset_ids": ["x"]}}, 404, None),
+        ({"tenant_id": "x", "retrieve": {"query": "x", "dataset_ids": ["x"]}}, 404, "/dataset_ids"),
     ],
 )
 def test_a_wrong_direct_event_is_a_problem(

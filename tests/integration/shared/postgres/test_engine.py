@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine, create_engine, literal, make_url, select, text
 from sqlalchemy.exc import ProgrammingError
 
-from shared.errors import DatabaseUnavailable
+from shared.errors import ConfigurationError, DatabaseUnavailable
 from shared.postgres.engine import connect, read, transaction
 
 pytestmark = pytest.mark.usefixtures("driver_leaks")
@@ -17,6 +17,17 @@ def pool_of_one(migrated_url: str) -> Iterator[Engine]:
     engine = connect(migrated_url, timeout=2, pool_size=1)
     yield engine
     engine.dispose()
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "garbage", "postgresql://u:secret@h/d", "mysql://u:secret@h/d", "https://u:secret@h",
+     "postgresql+pg8000://u:secret@h:port/d"],
+)  # fmt: skip
+def test_what_is_no_url_of_a_database_is_a_wrong_setting(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="WINNOW_DATABASE_URL is not a") as raised:
+        connect(url, timeout=1)
+    assert "secret" not in str(raised.value)
 
 
 @pytest.mark.parametrize("use", [read, transaction])

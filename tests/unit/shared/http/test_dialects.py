@@ -14,7 +14,7 @@ def shout(error: Exception, problem: JsonObject) -> tuple[int, JsonObject]:
 
 
 def make_client() -> TestClient:
-    loud = Router(dialect=Dialect(lambda path: path.startswith("/loud"), shout))
+    loud = Router(dialect=Dialect(lambda path: path.startswith("/loud"), shout, {"type": "array"}))
     quiet = APIRouter()
 
     @loud.post("/loud")

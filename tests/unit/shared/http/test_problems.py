@@ -4,13 +4,16 @@ import importlib
 import json
 import pkgutil
 from collections.abc import Iterator
+from typing import Annotated, Any
 
 import pytest
+from pydantic import Field, TypeAdapter, ValidationError
 
 import shared
 from shared import errors
 from shared.errors import InvalidRequest, Problem, Unavailable, WinnowError
-from shared.http.problems import STATUS, describe, respond
+from shared.http.bodies import WeightsBody
+from shared.http.problems import STATUS, describe, problems_of, respond
 from shared.metadata.tokens import WhereRefused
 
 STAYS_INSIDE = {
@@ -82,3 +85,18 @@ def test_headers_that_go_with_a_status() -> None:
     assert respond(errors.Unauthorized()).headers["www-authenticate"] == "Bearer"
     assert respond(errors.NotFound()).headers["content-type"] == "application/problem+json"
     assert json.loads(bytes(respond(errors.NotFound()).body))["status"] == 404
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "says"),
+    [
+        (WeightsBody, {"vector": 0, "keyword": 0}, "the weights are both 0"),
+        (Annotated[str, Field(pattern=r"\S")], " \n\u3000", "is blank"),
+        (Annotated[str, Field(pattern="^a$")], "b", "String should match pattern '^a$'"),
+        (dict[str, Any], [], "must be an object"),
+    ],
+)
+def test_findings_are_told_in_plain_words(kind: Any, value: Any, says: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        TypeAdapter(kind).validate_python(value)
+    assert [each.detail for each in problems_of(raised.value.errors()).problems] == [says]

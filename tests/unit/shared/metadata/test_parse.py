@@ -284,6 +284,16 @@ def test_a_missing_value_is_told_of_empty() -> None:
         parse(condition("is", None))
 
 
+@pytest.mark.parametrize(
+    ("operator", "value"),
+    [("is not", None), ("not in", None), ("not contains", None), ("not contains", ""),
+     ("is not", [{}]), ("not in", [[]])],
+)  # fmt: skip
+def test_a_negative_operator_is_told_by_its_own_name(operator: str, value: Any) -> None:
+    with pytest.raises(InvalidRequest, match=f'field "f": {operator} [nc]'):
+        leaf(operator, value)
+
+
 def test_names_every_problem_at_once() -> None:
     pointers = find_pointers(
         condition("like", "x", name=None),

@@ -198,3 +198,12 @@ def test_sigv4_without_credentials_is_a_clear_error(monkeypatch: pytest.MonkeyPa
 def test_j01_serverless_is_refused_by_its_address() -> None:
     with pytest.raises(ConfigurationError, match="Serverless vector collections"):
         connect("https://abc123.eu-west-1.aoss.amazonaws.com", auth="sigv4")
+
+
+@pytest.mark.parametrize(
+    "url", ["", "secret", "ftp://secret", "http://", "http://[", "http://u:secret@h:port"]
+)
+def test_what_is_no_url_of_an_engine_is_a_wrong_setting(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="WINNOW_OPENSEARCH_URL is not a") as raised:
+        connect(url)
+    assert "secret" not in str(raised.value)
