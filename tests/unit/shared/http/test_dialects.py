@@ -15,7 +15,7 @@ def shout(error: Exception, problem: JsonObject) -> tuple[int, JsonObject]:
 
 def make_client() -> TestClient:
     loud = Router(dialect=Dialect(lambda path: path.startswith("/loud"), shout, {"type": "array"}))
-    quiet = APIRouter()
+    quiet = APIRouter(tags=["quiet"])
 
     @loud.post("/loud")
     def post_loud(body: dict[str, int]) -> None:
@@ -56,3 +56,11 @@ def test_other_paths_keep_their_problems() -> None:
         answer = client.post(path)
         assert answer.status_code == 404
         assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_its_errors_are_described_in_its_own_form() -> None:
+    paths = make_client().get("/openapi.json").json()["paths"]
+    answers = paths["/loud"]["post"]["responses"]
+    assert set(answers) == {"200", "default"}
+    assert answers["default"]["content"] == {"application/json": {"schema": {"type": "array"}}}
+    assert "default" not in paths["/quiet"]["post"]["responses"]
