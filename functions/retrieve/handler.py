@@ -1,5 +1,6 @@
 """Lambda entry and composition root of retrieve: settings → clients → app."""
 
+import gc
 from collections.abc import Mapping
 from typing import Any
 
@@ -47,6 +48,11 @@ _app = make_app(
 )
 # With a lifespan, start-up and shutdown would run at every invocation.
 _http = Mangum(_app, lifespan="off")
+
+
+# What is there by now stays as long as the process: the collector need not walk it at each query.
+gc.collect()
+gc.freeze()
 
 
 def lambda_handler(event: dict[str, Any], context: Any) -> Mapping[str, Any]:

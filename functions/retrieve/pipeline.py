@@ -114,5 +114,5 @@ def _complete(
         log_failure("a channel failed", error, channel=Channel.VECTOR)
         return candidates, [*found.degraded, Degraded(Channel.VECTOR, str(error))]
     return [
-        replace(c, cosine=cosines.get(c.chunk_id)) if c.cosine is None else c for c in candidates
+        c._replace(cosine=cosines.get(c.chunk_id)) if c.cosine is None else c for c in candidates
     ], found.degraded

@@ -1,15 +1,14 @@
 """Why a chunk stands where it stands."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
 from shared.fusion.weighted import Weights
 from shared.model import Channel, Standing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(NamedTuple):
     """Every figure that made the final score.
 
     Attributes:
@@ -23,17 +22,17 @@ class Explanation:
     """
 
     channels: Mapping[Channel, Standing] | Mapping[str, Standing]
+    final_score: float
     vector_score: float | None = None
     keyword_score: float | None = None
     weights: Weights | None = None
     rerank_score: float | None = None
-    final_score: float
     threshold: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Returns the `explain` object of an answer's record."""
         return {
-            "channels": {str(name): asdict(standing) for name, standing in self.channels.items()},
+            "channels": {str(name): standing._asdict() for name, standing in self.channels.items()},
             "vector_score": self.vector_score,
             "keyword_score": self.keyword_score,
             "weights": asdict(self.weights) if self.weights else None,

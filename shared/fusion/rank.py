@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from shared.fusion.explain import Explanation
 
@@ -19,8 +19,7 @@ class DropReason(StrEnum):
     HIDDEN = "hidden"
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):
     """A candidate with its final score."""
 
     chunk_id: str
@@ -28,8 +27,7 @@ class Scored:
     explanation: Explanation
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(NamedTuple):
     """A candidate that fell out, and why."""
 
     chunk_id: str

@@ -30,7 +30,9 @@ def as_vector(
         raise VectorRefused(f"{where} is not a list of numbers")
     if len(values) != dimension:
         raise VectorRefused(f"{where} has {len(values)} numbers, {dimension} are needed")
-    numbers = np.array([_read_number(v, n, where) for n, v in enumerate(values)], np.float64)
+    plain = {type(value) for value in values} == {float}  # as JSON has them: nothing to read
+    read = values if plain else [_read_number(v, n, where) for n, v in enumerate(values)]
+    numbers = np.array(read, np.float64)
     with np.errstate(over="ignore"):
         vector = numbers.astype(np.float32)
     broken = np.flatnonzero(~np.isfinite(vector))
