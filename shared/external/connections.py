@@ -9,6 +9,7 @@ import socket
 import ssl
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
@@ -41,6 +42,7 @@ class Connections:
         self._resolve = resolve
         self._most_bytes = most_bytes
         self._kept: deque[tuple[Target, HTTPConnection]] = deque()
+        weakref.finalize(self, _close_all, self._kept)  # they go with their owner
         self._most = most
         self._lock = threading.Lock()
 
@@ -72,13 +74,12 @@ class Connections:
         headers: Mapping[str, str],
         deadline: float,
     ) -> tuple[int, bytes]:
-        left = _find_left(deadline)
-        timer = threading.Timer(left, _shut, [connection.sock])
+        timer = threading.Timer(max(0.0, deadline - time.monotonic()), _shut, [connection.sock])
         timer.daemon = True
         timer.start()
         is_reusable = False
         try:
-            connection.sock.settimeout(left)
+            connection.sock.settimeout(_find_left(deadline))
             connection.request("POST", path, body, headers)
             with connection.getresponse() as response:
                 data = self._read(response)
@@ -150,9 +151,12 @@ class Connections:
     def close(self) -> None:
         """Closes what is kept."""
         with self._lock:
-            kept, self._kept = self._kept, deque()
-        for _, connection in kept:
-            connection.close()
+            _close_all(self._kept)
+
+
+def _close_all(kept: deque[tuple[Target, HTTPConnection]]) -> None:
+    while kept:
+        kept.pop()[1].close()
 
 
 def _find_left(deadline: float) -> float:
