@@ -37,7 +37,7 @@ def assemble(settings: Settings, *, is_alone: bool) -> tuple[FastAPI, IngestLoop
     queue = LocalQueue()
     manage = Parts(
         engine=connect_database(settings),
-        content=open_content_store(settings.content_url),
+        content=open_content_store(settings.content_url, timeout=settings.content_timeout_seconds),
         queue=queue,
         max_bytes=settings.document_max_bytes,
         wait_seconds=settings.wait_seconds,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from shared.errors import InvalidRequest, Problem
+from shared.errors import InvalidRequest, Problem, join_pointer
 from shared.model import Chunking
 
 AVAILABLE_STRATEGIES = ("headings",)
@@ -29,14 +29,16 @@ def check_chunking(body: Any, pointer: str = "/chunking") -> Chunking:
     overlap = body.get("overlap", min(usual.overlap, size // 2) if _is_size(size) else 0)
     found = [*_find_unknown(body), *_find_problems(strategy, size, overlap, body.get("delimiter"))]
     if found:
-        raise InvalidRequest(*(Problem(f"{pointer}/{name}", detail) for name, detail in found))
+        raise InvalidRequest(
+            *(Problem(join_pointer(pointer, name), detail) for name, detail in found)
+        )
     return Chunking(strategy, size, overlap)
 
 
 def _find_unknown(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name in body:
         if name not in _FIELDS:
-            yield name.replace("~", "~0").replace("/", "~1"), "unknown field"
+            yield name, "unknown field"
 
 
 def _find_problems(

@@ -201,6 +201,11 @@ class Span:
     end: int
 
 
+def put_heading(heading: str, text: str) -> str:
+    """Returns what is embedded and analysed of a chunk: its heading path, if any, then its text."""
+    return f"{heading}\n{text}" if heading else text
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
     """A piece that the chunker cut.
@@ -218,7 +223,7 @@ class Passage:
     @property
     def searchable_text(self) -> str:
         """What is embedded and analysed: the heading path, then the text."""
-        return f"{self.heading}\n{self.text}" if self.heading else self.text
+        return put_heading(self.heading, self.text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

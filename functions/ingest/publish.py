@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Engine
 
 from shared.analysis.analyzer import analyze, pick_keywords
-from shared.model import Dataset, Document, IndexedChunk, IndexingStatus
+from shared.model import Dataset, Document, IndexedChunk, IndexingStatus, put_heading
 from shared.ports import ChunkIndex, ContentStore
 from shared.postgres.chunks import (
     StoredChunk,
@@ -105,7 +105,7 @@ def _flip(engine: Engine, document: Document, written: Sequence[str]) -> Sequenc
 
 
 def _indexed(document: Document, chunk: StoredChunk, index_version: int) -> IndexedChunk:
-    words = analyze(f"{chunk.heading}\n{chunk.text}" if chunk.heading else chunk.text)
+    words = analyze(put_heading(chunk.heading, chunk.text))
     return IndexedChunk(
         id=chunk.id,
         tenant_id=document.tenant_id,
