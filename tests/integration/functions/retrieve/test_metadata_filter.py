@@ -1,9 +1,14 @@
 """Metadata conditions through the API: the right documents, by every way to search."""
 
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
+from shared.metadata.grammar import normalise_text
+from tests.integration import hostile
 from tests.integration.app import App, Json, group, near, where
 
 M: list[Json | None] = [
@@ -278,3 +283,70 @@ def test_changed_metadata_holds_for_the_next_query(app: App) -> None:
     app.change(document["id"], metadata={"lang": "zh"})
     assert app.titles(dataset, "handbook", metadata_filtering=where(("lang", "is", "en"))) == []
     assert app.titles(dataset, "handbook", metadata_filtering=where(("lang", "is", "zh"))) == ["a"]
+
+
+@pytest.fixture
+def statements(app: App) -> Iterator[list[str]]:
+    """What the driver is given, in order."""
+    given: list[str] = []
+
+    def note(*args: Any) -> None:
+        given.append(args[2])
+
+    event.listen(app.engine, "before_cursor_execute", note)
+    yield given
+    event.remove(app.engine, "before_cursor_execute", note)
+
+
+def test_hostile_names_and_values_come_back_as_sent_and_find_their_document_alone(
+    app: App, statements: list[str]
+) -> None:
+    dataset = app.dataset()
+    documents = [dict(zip(names, names, strict=True)) for names in hostile.overlap(hostile.NAMES)]
+    app.put_all(
+        dataset,
+        [
+            {"name": str(number), "metadata": metadata, "chunks": [near("alpha", 0.5)]}
+            for number, metadata in enumerate(documents)
+        ],
+    )
+
+    def find(operator: str, pairs: Sequence[tuple[str, str]], joiner: str) -> list[Any]:
+        inputs = {f"v{number}": value for number, (_, value) in enumerate(pairs)}
+        conditions = [(name, operator, [f"{{{{v{n}}}}}", "x"]) for n, (name, _) in enumerate(pairs)]
+        filtering = where(*conditions, joiner=joiner, inputs=inputs)
+        found = app.retrieve(dataset, "alpha", metadata_filtering=filtering, top_k=100)
+        return [(record["title"], record["metadata"]) for record in found["records"]]
+
+    sent = set()
+    for number, metadata in enumerate(documents):
+        own = list(metadata.items())
+        swapped = [(name, other) for (name, _), (other, _) in pairwise(own)]
+        statements.clear()
+        assert find("in", own, "and") == [(str(number), metadata)]
+        sent.add(tuple(statements))
+        assert find("is", swapped, "or") == []
+    assert len(sent) == 1
+
+
+def test_hostile_names_are_listed_as_fields(app: App) -> None:
+    dataset = app.dataset()
+    names = {normalise_text(name) for name in hostile.NAMES}
+    batches = hostile.overlap(sorted(names))
+    app.put_all(
+        dataset,
+        [
+            {"name": str(number), "metadata": dict.fromkeys(batch, 1), "chunks": [near("a", 0.5)]}
+            for number, batch in enumerate(batches)
+        ],
+    )
+    listed: list[str] = []
+    after: str | None = ""
+    while after is not None:
+        answer = app.client.get(
+            f"/v1/datasets/{dataset}/metadata-fields", params={"limit": 50, "after": after}
+        ).json()
+        listed += [field["name"] for field in answer["fields"]]
+        after = answer["next_after"]
+    assert len(listed) == len(names)
+    assert set(listed) == names
