@@ -70,10 +70,9 @@ def _read_list(value: Any) -> Any:
     if not isinstance(value, str) or not value.strip().startswith("["):
         return value
     try:
-        read = json.loads(value)
+        return json.loads(value)
     except (ValueError, RecursionError):
         return value
-    return read if isinstance(read, list) else value
 
 
 def _coerce_listed(type_: FieldType, operator: Operator, value: Any) -> list[Any]:

@@ -73,6 +73,7 @@ def tokenize(text: str) -> Sequence[Token]:
     while at < len(text):
         found = _TOKEN.match(text, at)
         if not found:
+            # Whatever is no quote is a space, a sign or part of a word.
             raise WhereRefused(_explain(text[at]), text, at)
         if found["quoted"]:
             tokens.append(Token(Kind.QUOTED, _open(found["quoted"], text, at), at))
@@ -109,10 +110,9 @@ def _open(quoted: str, text: str, start: int) -> str:
     return _ESCAPE.sub(r"\1", quoted[1:-1])
 
 
-def _explain(character: str) -> str:
-    if character in "“”":
-        return "texts stand in straight quotes"
-    return "this quote is not closed" if character in "\"'`" else "nothing has this sign"
+def _explain(quote: str) -> str:
+    curly = quote in "“”"
+    return "texts stand in straight quotes" if curly else "this quote is not closed"
 
 
 def _mark(text: str, start: int) -> str:

@@ -119,10 +119,9 @@ class _Reader:
         if name.kind in {Kind.SIGN, Kind.END} or name.says("and", "or"):
             raise self._refuse("here stands the name of a field, in quotes if it is no plain word")
         self._take()
-        at = self._next.start
         spelling = self._read_operator(name)
         json: dict[str, Any] = {"name": name.text, "comparison_operator": spelling}
-        places = {"": name.start, "/name": name.start, "/comparison_operator": at}
+        places = {"": name.start}
         operator = SPELLINGS[spelling]
         if operator not in _WITHOUT_VALUE:
             json["value"], found = self._read_value(name, operator)

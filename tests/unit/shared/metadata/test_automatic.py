@@ -12,7 +12,7 @@ from shared.metadata.automatic import extract_conditions, gather_types
 from shared.metadata.chat_prompt import write_prompt
 from shared.metadata.coerce import OPERATORS, coerce
 from shared.metadata.evaluate import matches
-from shared.metadata.fields import Field, FieldType
+from shared.metadata.fields import BUILTIN_TYPES, Field, FieldType
 from shared.metadata.filter_values import read_fields
 from shared.metadata.operators import Operator
 from shared.metadata.parse import parse_filter
@@ -52,6 +52,7 @@ def extract(name: Any, operator: Any, value: Any = None) -> Any:
         ("s", "is", "en", ("is", "en")),
         ("s", "=", 2024, ("is", "2024")),
         ("s", "is", True, ("is", "true")),
+        ("s", "is", False, ("is", "false")),
         ("s", "CONTAINS", "a", ("contains", "a")),
         ("s", "not in", ["a", 1], ("not in", ["a", "1"])),
         ("s", "in", "Lyon, Paris", ("in", ["Lyon", "Paris"])),
@@ -105,10 +106,16 @@ def test_a_value_is_made_to_fit_its_field(
         ("n", "in", [1, "x"], "does not fit a field of type number"),
         ("t", "after", "last Tuesday", '"last Tuesday" does not fit a field of type time'),
         ("t", "before", "2025-02-30", "does not fit a field of type time"),
-        ("t", "≥", "0001-01-01", "beyond the years"),
+        ("t", "≥", "0001-01-01", '"0001-01-01" is beyond the years'),
         ("b", "is", "yes", "does not fit a field of type boolean"),
         ("b", ">", True, "does not fit a field of type boolean"),
         ("mixed", "after", "soon", "does not fit"),
+        ("n", "is", "很多", '"很多" does not fit a field of type number'),
+        ("n", "is", "x" * 100, f'"{"x" * 79}… does not fit a field of type number'),
+        ("l", "is", {"a": 1}, "does not fit a field of type list"),
+        # What manual mode would refuse, wherever it comes from.
+        ("l", "contains", True, "contains needs text that is not empty"),
+        ("n", "in", [0] * 10_001, "there are more than 10,000 listed values"),
     ],
 )
 def test_what_does_not_fit_is_dropped_with_its_reason(
@@ -117,6 +124,20 @@ def test_what_does_not_fit_is_dropped_with_its_reason(
     dropped = extract(name, operator, value)
     assert isinstance(dropped, str)
     assert any(each in dropped for each in reason.split("|")), dropped
+
+
+def test_a_field_has_every_type_that_a_dataset_says_once_and_built_in_ones_their_own() -> None:
+    types = gather_types(
+        [
+            Field("year", FieldType.NUMBER, declared=True),
+            Field("year", FieldType.TIME, declared=False),
+            Field("year", FieldType.NUMBER, declared=False),
+            Field("uploader", FieldType.LIST, declared=False),
+        ]
+    )
+    assert types["year"] == [FieldType.NUMBER, FieldType.TIME]
+    assert types["uploader"] == [FieldType.STRING]
+    assert types.keys() == {"year", *BUILTIN_TYPES}
 
 
 def test_b03_a_date_is_compared_as_an_instant_and_last_tuesday_is_dropped() -> None:
@@ -228,6 +249,12 @@ def test_c03_the_query_stands_in_the_prompt_as_data(query: str) -> None:
     assert asked["today"] == "2026-03-18"
     assert asked["weekday"] == "Wednesday"
     assert write_prompt("another", FIELDS, TODAY)[0] == system
+
+
+def test_other_scripts_stand_in_the_prompt_as_they_are() -> None:
+    _, user = write_prompt("知识库", {"语言": [FieldType.STRING]}, TODAY)
+    assert '"知识库"' in user
+    assert '"语言"' in user
 
 
 def test_the_prompt_shows_every_field_with_its_types() -> None:

@@ -178,6 +178,15 @@ def test_what_is_counted_of_a_field() -> None:
     assert [changed[each] for each in COUNTS] == [0, 0, -1, -1, 1, 0]
 
 
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [(["x", 5], STRING), ([5, "x"], NUMBER), ([None, True, "x"], BOOLEAN), (["x", None], STRING)],
+)
+def test_the_first_value_that_tells_a_type_decides(values: list[Any], kind: FieldType) -> None:
+    [counted] = count_changes([({}, {"f": value}) for value in values])
+    assert counted["type"] is kind
+
+
 @given(st.lists(METADATA, min_size=1, max_size=5))
 def test_counts_of_changes_add_up_to_those_of_the_last(history: list[dict[str, Any]]) -> None:
     def total(counts: list[dict[str, Any]]) -> dict[str, list[int]]:

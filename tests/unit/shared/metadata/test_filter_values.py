@@ -119,6 +119,13 @@ def nest(levels: int) -> Any:
     return value
 
 
+def nest_objects(levels: int) -> Any:
+    value: Any = "x"
+    for _ in range(levels - 1):
+        value = {"k": value}
+    return value
+
+
 @pytest.mark.parametrize(
     "metadata",
     [
@@ -128,8 +135,11 @@ def nest(levels: int) -> Any:
         {f"field {number}": number for number in range(256)},
         {"n" * 255: "", "😀" * 255: ""},
         {"a": "x" * (64 * 1024 - 8)},
+        {"a": "x" * (64 * 1024 - 18), "b": [1, 2]},
         {"a": "字" * 21_000},
         {"a": nest(16)},
+        {"a": nest_objects(16)},
+        {"a": {"k": nest(15)}},
         {"big": 10**308, "small": 5e-324},
         {"nul": "\x00", "surrogate": "\ud800", "\ud800": 1},
         {"Document_Name": 1, "document_name ": 1},
@@ -154,8 +164,11 @@ def test_accepts(metadata: Any) -> None:
         ({"a": 10**400}, ["/metadata/a"]),
         ({"a": b"bytes"}, ["/metadata/a"]),
         ({"a": "x" * (64 * 1024 - 7)}, ["/metadata"]),
+        ({"a": "x" * (64 * 1024 - 17), "b": [1, 2]}, ["/metadata"]),
         ({"a": "字" * 22_000}, ["/metadata"]),
         ({"a": nest(17)}, ["/metadata/a" + "/0" * 16]),
+        ({"a": nest_objects(17)}, ["/metadata/a" + "/k" * 16]),
+        ({"a": {"k": nest(16)}}, ["/metadata/a/k" + "/0" * 15]),
         ({"e\u0301": 1, "\xe9": 2}, ["/metadata/\xe9"]),
         *(({name: "x"}, [f"/metadata/{name}"]) for name in sorted(BUILTIN_NAMES)),
     ],

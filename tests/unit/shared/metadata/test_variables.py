@@ -18,6 +18,7 @@ INPUTS = {
     "object": {"a": 1},
     "with space": "ok",
     "infinite": float("inf"),
+    "nested": ["x", [None]],
 }
 
 
@@ -64,6 +65,7 @@ def test_fills(value: Any, filled: Any) -> None:
         ("a {{nothing}}", "/value", "nothing"),
         ("a {{object}}", "/value", "object"),
         ("a {{infinite}}", "/value", "infinite"),
+        ("a {{nested}}", "/value", "nested"),
     ],
 )
 def test_refuses(value: Any, pointer: str, named: str) -> None:

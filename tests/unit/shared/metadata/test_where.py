@@ -136,6 +136,8 @@ def test_names(text: str, name: str | None) -> None:
         ("a is x and", "", "the name of a field"),
         ("a is and b is x", "and", "a value"),
         ("or a is x", "or", "the name of a field"),
+        ("and a is x", "and", "the name of a field"),
+        ("a is x or and is y", "and", "the name of a field"),
         ("a like x", "like", "stands one of: contains, "),
         ('a "is" x', '"is"', "stands one of"),
         ('a not "in" x', "not", "stands one of"),
@@ -149,8 +151,12 @@ def test_names(text: str, name: str | None) -> None:
         ("a in red, blue", ", blue", "needs quotes"),
         ("a is in [x]", "[x]", "needs quotes"),
         ("a is not", "", "a value"),
+        ("a is or", "or", "a value"),
+        ("a in [x, not]", "not", "a value"),
         ("a is empty", "empty", "write `a empty`"),
         ("a is not NULL", "NULL", "write `a not empty`"),
+        ("a in [x, null]", "null", "write `a empty`"),
+        ("a not in [null]", "null", "write `a not empty`"),
         ("a is x b is x", "b is", "and, or, or nothing"),
         ("(a is x", "(a", "not closed"),
         ("(a is x b", "b", "and, or, or nothing"),
@@ -158,8 +164,8 @@ def test_names(text: str, name: str | None) -> None:
         ("a is 'x", "'x", "not closed"),
         ("a is “x”", "“x", "straight quotes"),
         (r"a is 'x\n'", r"\n", "a backslash"),
-        ("( " * 60 + "a is x", None, "too many brackets"),
-        ("not " * 100 + "a is x", None, "too many brackets"),
+        ("(" * 51 + "a is x", "a is", "too many brackets"),
+        ("not " * 51 + "a is x", "a is", "too many brackets"),
         # What the API would refuse is refused at its place.
         ("x is y and pages > many", "many", "needs a finite number"),
         ("a before soon or a is x", "soon", "needs a time"),
@@ -167,18 +173,21 @@ def test_names(text: str, name: str | None) -> None:
         ("'' is x", "''", "the name of a field"),
         ("a is x and b is '{{c}}'", "'{{", 'no variable "c"'),
         ("a in [x, '{{c}}']", "'{{", 'no variable "c"'),
-        ("not " * 9 + "a is x", None, "deeper than 8 levels"),
+        ("a is x or " + "not " * 8 + "a is x", "not a is x", "deeper than 8 levels"),
         (" or ".join(["a is x"] * 100) + " or b is x", "b is", "more than 100 conditions"),
         (f"a in [{', '.join(['x'] * 10_001)}]", "[x", "more than 10,000"),
     ],
 )
-def test_an_error_tells_its_column(text: str, place: str | None, says: str) -> None:
+def test_an_error_tells_its_column(text: str, place: str, says: str) -> None:
     with pytest.raises(WhereRefused) as refused:
         parse_where(text)
     assert says in refused.value.detail
-    if place is not None:
-        start = text.index(place) if place else len(text)
-        assert refused.value.column == start + 1
+    start = text.index(place) if place else len(text)
+    assert refused.value.column == start + 1
+
+
+def test_brackets_are_no_levels() -> None:
+    assert parse_where("(" * 50 + "a is x" + ")" * 50) == group("and", A)
 
 
 def test_a_caret_stands_below_what_is_wrong() -> None:
