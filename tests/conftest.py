@@ -10,9 +10,15 @@ from pathlib import Path
 
 import pytest
 import urllib3
+from hypothesis import Phase, settings
 from sqlalchemy import create_engine, make_url, text
 
 from local import stack
+
+# For tests that are asked whether they notice anything: the same examples each time, none shrunk.
+settings.register_profile(
+    "mutants", derandomize=True, database=None, phases=[Phase.explicit, Phase.generate]
+)
 
 
 @dataclass(frozen=True)
