@@ -15,9 +15,15 @@ from sqlalchemy import create_engine, make_url, text
 
 from local import stack
 
-# For tests that are asked whether they notice anything: the same examples each time, none shrunk.
+settings.register_profile("tests", deadline=None)  # how long something takes is never asserted
+settings.load_profile("tests")
+# For `make mutants`: the same examples each time, and none shrunk.
 settings.register_profile(
-    "mutants", derandomize=True, database=None, phases=[Phase.explicit, Phase.generate]
+    "mutants",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
 )
 
 

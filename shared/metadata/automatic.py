@@ -1,6 +1,7 @@
 """Automatic mode: the conditions that a chat model finds in a query, checked one by one."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,16 +71,13 @@ def _read_condition(written: Any, fields: FieldTypes) -> Condition:
     if not isinstance(written, Mapping):
         raise Unfit("is no condition")
     name = written.get("metadata_field_name", written.get("name"))
-    types = _find_types(name, fields)
+    *others, last = _find_types(name, fields)
     operator = _read_operator(written.get("comparison_operator"))
     value = written.get("metadata_field_value", written.get("value"))
-    for position, type_ in enumerate(types, start=1):
-        try:
+    for type_ in others:
+        with suppress(Unfit):
             return _check(name, *coerce(type_, operator, value))
-        except Unfit:
-            if position == len(types):
-                raise
-    raise AssertionError("a field that was found has a type")
+    return _check(name, *coerce(last, operator, value))
 
 
 def _find_types(name: Any, fields: FieldTypes) -> Sequence[FieldType]:

@@ -17,7 +17,8 @@ _NAMES = ("metadata_field_name", "name")
 _THOUGHTS = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 _BRACKET = re.compile(r"[\[{]")
 _LIKE_JSON = re.compile(r"""\{\s*["}]|\[\s*[\[{"\]]""")
-_STRING_OR_LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
+# A text without an end is one too: else it would be looked at anew from each quote in it.
+_STRING_OR_LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])')
 
 
 class AnswerUnreadable(ValueError):
@@ -63,13 +64,20 @@ def _find_values(text: str) -> Iterator[Any]:
 
 def _decode(text: str) -> tuple[Any, str]:
     """Returns the JSON value that the text begins with, and what follows."""
-    for candidate in (text, _STRING_OR_LAST_COMMA.sub(lambda found: found[1] or "", text)):
-        try:
-            value, end = _DECODER.raw_decode(candidate)
-        except (ValueError, RecursionError):
-            continue
-        return value, candidate[end:]
-    raise AnswerUnreadable("the answer holds JSON that is not whole")
+    try:
+        value, end = _DECODER.raw_decode(text)
+    except (ValueError, RecursionError):
+        return _decode_without_last_commas(text)
+    return value, text[end:]
+
+
+def _decode_without_last_commas(text: str) -> tuple[Any, str]:
+    text = _STRING_OR_LAST_COMMA.sub(lambda found: found[1] or "", text)
+    try:
+        value, end = _DECODER.raw_decode(text)
+    except (ValueError, RecursionError) as error:
+        raise AnswerUnreadable("the answer holds JSON that is not whole") from error
+    return value, text[end:]
 
 
 def _read_float(text: str) -> float:

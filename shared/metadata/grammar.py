@@ -5,6 +5,7 @@ and the values of conditions once, when they are read. Patterns are ASCII and ma
 `1_000`, `１２`, `0x1F` and `NaN` are no numbers.
 """
 
+import itertools
 import math
 import re
 import unicodedata
@@ -31,6 +32,9 @@ _INSTANT = re.compile(
     r"(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))?)?",
     re.ASCII,
 )
+_LONG = 1_000
+_MARKS_OF_TWO = {ord(c): unicodedata.normalize("NFD", c) for c in "\u0f73\u0f75\u0f81"}
+"""Each counts as no mark, but is written as two."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _FIRST_SECOND = -62_135_596_800  # 0001-01-01T00:00:00Z
@@ -40,7 +44,21 @@ _END_OF_MILLISECONDS = 253_402_300_800_000  # 10000-01-01T00:00:00Z
 
 def normalise_text(text: str) -> str:
     """Returns the text in NFC, the form in which all texts and names are compared."""
-    return unicodedata.normalize("NFC", text)
+    is_long = len(text) > _LONG and not text.isascii()
+    return unicodedata.normalize("NFC", _order_marks(text) if is_long else text)
+
+
+def _order_marks(text: str) -> str:
+    """Brings each run of marks into their canonical order.
+
+    `unicodedata` does so too, but takes the square of a run's length, so that one long text could
+    keep it busy for hours.
+    """
+    runs = itertools.groupby(text.translate(_MARKS_OF_TWO), lambda c: unicodedata.combining(c) > 0)
+    return "".join(
+        "".join(sorted(run, key=unicodedata.combining) if are_marks else run)
+        for are_marks, run in runs
+    )
 
 
 def is_blank(text: str) -> bool:
@@ -90,7 +108,7 @@ def _make_exact(value: float) -> Number:
 
 def write_number(number: Number) -> str:
     """Returns the shortest decimal text of a number: plain, no exponent, no trailing zeros."""
-    return str(number) if isinstance(number, int) else format(Decimal(repr(number)), "f")
+    return format(Decimal(repr(number)), "f")
 
 
 def read_boolean(value: Any) -> bool | None:

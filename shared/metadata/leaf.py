@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from shared.errors import InvalidRequest, Problem, join_pointer
+from shared.errors import InvalidRequest, join_pointer
 from shared.metadata.conditions import (
     Compares,
     EqualsAny,
@@ -25,6 +25,7 @@ from shared.metadata.grammar import (
     write_number,
 )
 from shared.metadata.operators import NEGATIVE, Operator
+from shared.metadata.problems import Problems
 
 _PLACES = {
     Operator.CONTAINS: Place.ANYWHERE,
@@ -98,7 +99,7 @@ def _read_equality(name: str, operator: Operator, value: Any, pointer: str) -> E
     values: list[str | Number] = []
     numbers: list[Number] = []
     booleans: list[bool] = []
-    problems: list[Problem] = []
+    problems = Problems()
     for position, wanted in enumerate(list_values(operator, value)):
         match wanted:
             case bool():
@@ -114,9 +115,8 @@ def _read_equality(name: str, operator: Operator, value: Any, pointer: str) -> E
             case _:
                 place = join_pointer(pointer, position) if is_list else pointer
                 detail = "compares with text, a finite number, a boolean or a list of these"
-                problems += _refuse(name, operator, detail, place).problems
-    if problems:
-        raise InvalidRequest(*problems)
+                problems.extend(_refuse(name, operator, detail, place).problems)
+    problems.raise_any()
     return EqualsAny(name, _distinct(values), _distinct(numbers), _distinct(booleans))
 
 

@@ -76,6 +76,15 @@ def test_an_answer_that_is_no_answer_is_unreadable(answer: str) -> None:
         read_answer(answer)
 
 
+@pytest.mark.parametrize(
+    "unit", ['\\"', "{} ", "[{},] ", '{"a":1,} ', '{"a":",', "{", '["', '{"\\\n'], ids=repr
+)
+def test_the_longest_answer_is_read_or_unreadable_at_once(unit: str) -> None:
+    for start in ("", '{"', '{"metadata_map": ['):
+        with pytest.raises(AnswerUnreadable):
+            read_answer((start + unit * MOST_CHARACTERS)[:MOST_CHARACTERS])
+
+
 @given(cut=st.integers(1, 200), wrap=st.sampled_from(["{}", "[{}]", '{{"conditions": {}}}']))
 def test_c04_an_answer_that_breaks_off_is_never_used_in_part(cut: int, wrap: str) -> None:
     whole = wrap.format(json.dumps({"metadata_map": [TRIPLE, OTHER, TRIPLE]}))

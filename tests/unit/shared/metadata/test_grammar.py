@@ -1,6 +1,7 @@
 """How values read: figures by hand, and laws."""
 
 import math
+import unicodedata
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
@@ -277,6 +278,34 @@ def test_white_space_is_unicodes_own() -> None:
     assert is_blank(WHITE_SPACE)
     assert is_blank("")
     assert not any(is_blank(character) for character in others)
+
+
+@given(
+    st.text(
+        st.sampled_from("ae\u0301\u0323\u0344\u0338\u0f71\u0f72\u0f73\u0f81각字\u212b"), min_size=1
+    )
+)
+@example("\u0301\u0323")
+@example("\u0f73")
+def test_long_text_is_in_nfc_too(text: str) -> None:
+    long = text * (2_000 // len(text))
+    assert normalise_text(long) == unicodedata.normalize("NFC", long)
+
+
+MANY = 200_000
+
+
+@pytest.mark.parametrize(
+    ("marks", "ordered"),
+    [
+        ("\u0301\u0323" * MANY, "\u0323" * MANY + "\u0301" * MANY),
+        ("\u0301" * MANY + "\u0323" * MANY, "\u0323" * MANY + "\u0301" * MANY),
+        ("\u0f73" * MANY, "\u0f71" * MANY + "\u0f72" * MANY),
+    ],
+    ids=["in turn", "in blocks", "two in one"],
+)
+def test_a_run_of_marks_ends_however_long(marks: str, ordered: str) -> None:
+    assert normalise_text(f"字{marks}x") == f"字{ordered}x"
 
 
 def test_text_is_compared_in_nfc() -> None:

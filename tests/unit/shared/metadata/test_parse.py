@@ -48,7 +48,13 @@ def leaf(operator: str, value: Any = MISSING, name: str = "f") -> Tree:
 def find_pointers(*conditions: Any, **options: Any) -> list[str]:
     with pytest.raises(InvalidRequest) as refusal:
         parse(*conditions, **options)
-    return [problem.pointer for problem in refusal.value.problems]
+    return list_pointers(refusal.value)
+
+
+def list_pointers(refusal: InvalidRequest) -> list[str]:
+    """Returns where the problems are; each says something."""
+    assert all(isinstance(p.detail, str) and p.detail for p in refusal.problems)
+    return [p.pointer for p in refusal.problems]
 
 
 @pytest.mark.parametrize(
@@ -70,9 +76,11 @@ def find_pointers(*conditions: Any, **options: Any) -> list[str]:
         ("is", True, EqualsAny("f", values=("true",), booleans=(True,))),
         ("is", ["a", 1, "a"], EqualsAny("f", values=("a",), numbers=(1,))),
         ("is", ("a", "b"), EqualsAny("f", values=("a", "b"))),
+        ("is", ["true", "b"], EqualsAny("f", values=("true", "b"), booleans=(True,))),
         ("is", [], EqualsAny("f")),
         ("is not", "a", Not(EqualsAny("f", values=("a",)))),
         ("in", "a, b ,,\u3000c\xa0, ", EqualsAny("f", values=("a", "b", "c"))),
+        ("in", "a,\x1fb\x85,\u200b", EqualsAny("f", values=("a", "\x1fb", "\u200b"))),
         ("in", ["a, b", ""], EqualsAny("f", values=("a, b", ""))),
         ("in", " , ", EqualsAny("f")),
         ("in", [], EqualsAny("f")),
@@ -149,6 +157,7 @@ def test_d12_variables_are_filled_and_unknown_ones_refused() -> None:
     wanted = condition("is", "{{uid}}", name="owner")
     assert parse(wanted, inputs={"uid": "{{uid}}"}) == parse(wanted)
     assert parse(wanted, inputs={"uid": 7}) == parse(condition("is", 7, name="owner"))
+    assert parse(condition("empty", "{{uid}}"), inputs={}) == parse(condition("empty"))
     assert find_pointers(wanted, inputs={}) == ["/filter/conditions/0/value"]
 
 
@@ -186,9 +195,10 @@ WRONG_VALUES = [
 
 @pytest.mark.parametrize(("operator", "value"), WRONG_VALUES)
 def test_refuses_a_value_that_does_not_fit_naming_the_field(operator: str, value: Any) -> None:
-    with pytest.raises(InvalidRequest, match='field "pages"') as refusal:
+    named = f'field "pages": {SPELLINGS[operator]} '
+    with pytest.raises(InvalidRequest, match=named) as refusal:
         parse(condition("not empty"), condition(operator, value, name="pages"))
-    assert [p.pointer for p in refusal.value.problems] == ["/filter/conditions/1/value"]
+    assert list_pointers(refusal.value) == ["/filter/conditions/1/value"]
 
 
 @pytest.mark.parametrize("operator", ["is", "is not", "in", "not in"])
@@ -207,6 +217,11 @@ def test_refuses_an_unknown_operator(operator: Any) -> None:
     assert pointers == ["/filter/conditions/0/comparison_operator"]
 
 
+def test_an_unknown_operator_is_told_all_that_there_are() -> None:
+    with pytest.raises(InvalidRequest, match=r"contains, not contains, start with, .*, ≠, !=, >="):
+        parse(condition("like", "a"))
+
+
 @pytest.mark.parametrize("name", [MISSING, None, "", 5, ["a", "b"], {}])
 def test_refuses_a_name_that_is_none(name: Any) -> None:
     assert find_pointers(condition("is", "a", name=name)) == ["/filter/conditions/0/name"]
@@ -217,7 +232,7 @@ def test_refuses_a_name_that_is_none(name: Any) -> None:
 def test_refuses_any_other_word(word: Any, conditions: Any) -> None:
     with pytest.raises(InvalidRequest) as refusal:
         parse_filter(word, conditions, pointer="/filter")
-    assert [p.pointer for p in refusal.value.problems] == ["/filter/logical_operator"]
+    assert list_pointers(refusal.value) == ["/filter/logical_operator"]
 
 
 @pytest.mark.parametrize("word", ["xor", ""])
@@ -230,7 +245,7 @@ def test_refuses_any_other_word_in_a_group(word: str) -> None:
 def test_refuses_conditions_that_are_no_list(conditions: Any) -> None:
     with pytest.raises(InvalidRequest) as refusal:
         parse_filter(None, conditions, pointer="/filter")
-    assert [p.pointer for p in refusal.value.problems] == ["/filter/conditions"]
+    assert list_pointers(refusal.value) == ["/filter/conditions"]
 
 
 @pytest.mark.parametrize(

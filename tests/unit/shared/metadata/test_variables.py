@@ -74,6 +74,11 @@ def test_refuses(value: Any, pointer: str, named: str) -> None:
     assert [problem.pointer for problem in refusal.value.problems] == [pointer]
 
 
+@pytest.mark.parametrize("text", ["{{" + "a" * 1_000_000, "{{" + " " * 1_000_000, "{{a}" * 250_000])
+def test_a_placeholder_without_an_end_is_plain_text_however_long(text: str) -> None:
+    assert fill_variables(text, INPUTS, "/value") == text
+
+
 def test_conditions_are_filled_wherever_they_stand_and_else_left_as_they_were_sent() -> None:
     sent: list[dict[str, Any]] = [
         {"name": "lang", "comparison_operator": "is", "value": "{{lang}}"},
