@@ -32,12 +32,27 @@ PLAIN = json.dumps({"metadata_map": [TRIPLE]})
         json.dumps([TRIPLE]),
         json.dumps([{"metadata_map": [TRIPLE]}]),
         json.dumps(TRIPLE),
+        PLAIN + " " * (50_000 - len(PLAIN)),
         json.dumps({"metadata_map": [TRIPLE]}, indent=2),
         '{"metadata_map": [' + json.dumps(TRIPLE)[:-1] + ",},],}",
     ],
 )
 def test_c04_an_answer_is_read_out_of_what_stands_around_it(answer: str) -> None:
     assert read_answer(answer) == [TRIPLE]
+
+
+def test_a_condition_alone_may_have_the_words_of_manual_mode() -> None:
+    written = {"name": "lang", "comparison_operator": "empty"}
+    assert read_answer(json.dumps(written)) == [written]
+
+
+def test_an_answer_has_sixteen_levels_at_most() -> None:
+    def nest(levels: int) -> str:
+        return f'[{{"name": {"[" * levels}{"]" * levels}}}]'
+
+    assert len(read_answer(nest(14))) == 1
+    with pytest.raises(AnswerUnreadable, match="deeper than 16 levels"):
+        read_answer(nest(15))
 
 
 @pytest.mark.parametrize("answer", ['{"metadata_map": []}', "```json\n[]\n```"])
@@ -65,7 +80,7 @@ def test_no_conditions_are_an_answer_too(answer: str) -> None:
         '{"metadata_map": ' + "[" * 5_000 + "]" * 5_000 + "}",
         "[" * 40_000,
         "{" * 40_000,
-        PLAIN + " " * MOST_CHARACTERS,
+        PLAIN + " " * (50_001 - len(PLAIN)),
         f"{PLAIN} or rather {json.dumps([OTHER])}",
         f"{PLAIN} or rather {PLAIN[:-5]}",
     ],
