@@ -157,7 +157,8 @@ def test_d12_variables_are_filled_and_unknown_ones_refused() -> None:
     wanted = condition("is", "{{uid}}", name="owner")
     assert parse(wanted, inputs={"uid": "{{uid}}"}) == parse(wanted)
     assert parse(wanted, inputs={"uid": 7}) == parse(condition("is", 7, name="owner"))
-    assert parse(condition("empty", "{{uid}}"), inputs={}) == parse(condition("empty"))
+    for takes_none in ("empty", "not empty"):
+        assert parse(condition(takes_none, "{{uid}}"), inputs={}) == parse(condition(takes_none))
     assert find_pointers(wanted, inputs={}) == ["/filter/conditions/0/value"]
 
 
@@ -357,9 +358,10 @@ def test_takes_ten_thousand_listed_values_in_all(operator: str) -> None:
     assert pointers == ["/filter/conditions/2/value"]
 
 
-def test_text_split_at_commas_counts_its_pieces() -> None:
-    assert parse(condition("in", "v," * 10_000))
-    assert find_pointers(condition("in", "v," * 10_001)) == ["/filter/conditions/0/value"]
+@pytest.mark.parametrize("operator", ["in", "not in"])
+def test_text_split_at_commas_counts_its_pieces(operator: str) -> None:
+    assert parse(condition(operator, "v," * 10_000))
+    assert find_pointers(condition(operator, "v," * 10_001)) == ["/filter/conditions/0/value"]
 
 
 def test_a_list_filled_in_counts_too() -> None:
