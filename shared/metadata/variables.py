@@ -7,8 +7,8 @@ from typing import Any
 from shared.errors import InvalidRequest, join_pointer
 from shared.metadata.grammar import WHITE_SPACE, read_number, write_number
 
-# Possessive, so that the time for a text without an end grows as the text does.
-_PLACEHOLDER = re.compile(r"\{\{(\s*+[^{}\s][^{}]*+)\}\}")
+# It can match in one way only, so that the time for a text without an end grows as the text does.
+_PLACEHOLDER = re.compile(r"\{\{(\s*[^{}\s][^{}]*)\}\}")
 
 
 def fill_variables(value: Any, inputs: Mapping[str, Any], pointer: str) -> Any:
