@@ -5,15 +5,12 @@ REPORT: all imports and what the handler's module does. Then sends retrieve, eac
 a hybrid query, in English or in Chinese: the whole time until its answer, INIT included. Both once
 alone, with an OpenAI-compatible embedder, and once as deployed, where requests to OpenSearch are
 signed, the bootstrap key comes from Secrets Manager and the vector from Bedrock. Those are doubles
-on this machine; the stores are real, and started for it unless WINNOW_DATABASE_URL and
-WINNOW_OPENSEARCH_URL name some. The database takes its password, no token of IAM.
+on this machine; the stores are real. The database takes its password, no token of IAM.
 """
 
 import argparse
-import os
 import statistics
 import time
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -29,7 +26,6 @@ from shared.model import Dataset, EmbeddingSpace
 from shared.models.bedrock import TITAN
 from shared.settings import Settings
 from tests.artifacts import Artifact, build_artifacts, build_emulator
-from tests.conftest import delete_indices
 from tests.servers.aws import AWS_ENVIRONMENT, running_aws
 from tests.servers.bedrock import BedrockServer
 from tests.servers.emulator import Emulator, running_emulator
@@ -114,19 +110,10 @@ def running_places() -> Iterator[tuple[Place, Place]]:
     with ExitStack() as running:
         home = Path(running.enter_context(TemporaryDirectory()))
         home.chmod(0o755)  # as root, the engines run as another user
-        stack = running.enter_context(
-            start(
-                home,
-                database_url=os.environ.get("WINNOW_DATABASE_URL"),
-                opensearch_url=os.environ.get("WINNOW_OPENSEARCH_URL"),
-            )
-        )
-        prefix = f"bench-{uuid.uuid4().hex[:8]}"
-        running.callback(delete_indices, stack.opensearch_url, prefix)
+        stack = running.enter_context(start(home))
         common = {
             "WINNOW_DATABASE_URL": stack.database_url,
             "WINNOW_OPENSEARCH_URL": stack.opensearch_url,
-            "WINNOW_INDEX_PREFIX": prefix,
             "WINNOW_CONTENT_URL": "s3://bucket/content",
             "WINNOW_QUEUE_URL": "https://localhost:1/queue",
         }
