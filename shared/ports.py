@@ -58,9 +58,17 @@ class ChunkSearch(Protocol):
     """
 
     def search_vector(
-        self, scope: SearchScope, vector: Vector, depth: int, timeout: float
+        self,
+        scope: SearchScope,
+        vector: Vector,
+        depth: int,
+        timeout: float,
+        words: Sequence[str] = (),
     ) -> Sequence[Hit]:
-        """Returns the nearest chunks; score and cosine are the true cosine."""
+        """Returns the nearest chunks; score and cosine are the true cosine.
+
+        With `words`, the BM25 of each hit that holds any of them too: what `search_text` gives it.
+        """
         ...
 
     def search_text(
@@ -78,9 +86,17 @@ class ChunkSearch(Protocol):
         ...
 
     def search_keywords(
-        self, scope: SearchScope, keywords: Sequence[str], depth: int, timeout: float
+        self,
+        scope: SearchScope,
+        keywords: Sequence[str],
+        depth: int,
+        timeout: float,
+        words: Sequence[str] = (),
     ) -> Sequence[Hit]:
-        """Returns chunks that have any of the keywords, the rarest and most matches first."""
+        """Returns chunks that have any of the keywords, the rarest and most matches first.
+
+        With `words`, the BM25 of each hit that holds any of them too: what `search_text` gives it.
+        """
         ...
 
     def find_cosines(

@@ -9,9 +9,9 @@ from sqlalchemy import Engine
 from functions.retrieve.query import Query
 from functions.retrieve.search import Found
 from shared.fusion.bm25 import bm25_scores
-from shared.fusion.fuse import FusionMethod
+from shared.fusion.fuse import KeywordScoring
 from shared.fusion.keywords import dify_keywords, dify_scores
-from shared.model import Candidate, Channel, SearchMethod
+from shared.model import Candidate
 from shared.postgres.engine import read
 from shared.postgres.retrieval import load_keywords
 
@@ -22,9 +22,7 @@ class KeptKeywords:
     def __init__(self, query: Query, engine: Engine) -> None:
         self._engine = engine
         self._kept: dict[str, bytes] = {}
-        hybrid = query.search_method is SearchMethod.HYBRID
-        weighs = hybrid and query.plan.method is FusionMethod.WEIGHTED_SCORE
-        self.is_needed = weighs or query.search_method is SearchMethod.KEYWORD
+        self.is_needed = query.plan.keyword_form is KeywordScoring.DIFY
 
     def load(self, chunk_ids: Iterable[str], timeout: float) -> None:
         """Loads those that are not there yet, in one statement."""
@@ -49,14 +47,15 @@ def load_keyword_scores(
 ) -> NDArray[np.float64] | None:
     """Returns K of each candidate; None where the query's method has no use for it.
 
-    A full-text search has it from the engine's BM25; the others compare the kept keywords.
+    Its `bm25` form came along with the hits; for `dify` the kept keywords are compared.
     """
     if not candidates:
         return np.zeros(0)
-    if query.search_method is SearchMethod.FULL_TEXT:
-        raw = [candidate.channels[Channel.TEXT].score for candidate in candidates]
-        return bm25_scores(raw, found.idf_sum or 0.0)
-    if not kept.is_needed:
-        return None
-    kept.load((candidate.chunk_id for candidate in candidates), timeout)
-    return dify_scores(dify_keywords(query.text), kept.find(candidates))
+    match query.plan.keyword_form:
+        case KeywordScoring.BM25:
+            return bm25_scores([candidate.bm25 for candidate in candidates], found.idf_sum)
+        case KeywordScoring.DIFY:
+            kept.load((candidate.chunk_id for candidate in candidates), timeout)
+            return dify_scores(dify_keywords(query.text), kept.find(candidates))
+        case None:
+            return None

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from functions.retrieve.automatic import find_filter
+from functions.retrieve.channels import count_tasks
 from functions.retrieve.external import ask_external, join_external
 from functions.retrieve.hydrate import hydrate
 from functions.retrieve.load import KeptKeywords, load_keyword_scores
@@ -90,7 +91,7 @@ def _search(
     def load_meanwhile(hits: Sequence[Hit]) -> None:
         kept.load((hit.chunk_id for hit in hits), _left(deadline))
 
-    with parts.searcher.pool.admit(deadline - time.monotonic()):
+    with parts.searcher.pool.admit(count_tasks(query), deadline - time.monotonic()):
         found = search(query, scope, parts.searcher, deadline, load_meanwhile)
         return found, *_complete(query, scope, found, parts, deadline)
 

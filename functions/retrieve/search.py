@@ -9,24 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 
-from functions.retrieve.pool import LATE, Pool, collect, tell
+from functions.retrieve.channels import Answer, Asked, Searcher
+from functions.retrieve.pool import collect, tell
 from functions.retrieve.query import Degraded, Query
-from functions.retrieve.stopwatch import Stopwatch
-from shared.analysis.analyzer import analyze, keywords
-from shared.errors import EmbedderFailed, Unavailable, WinnowError
+from shared.analysis.analyzer import analyze
+from shared.errors import Unavailable, WinnowError
 from shared.model import Channel, Hit, SearchMethod, SearchScope, Vector
-from shared.ports import ChunkSearch, Embedder
 from shared.telemetry import log_failure
-
-MOST_WORDS = 512
-"""Distinct words of a text query; the engine refuses more than 1,024."""
-
-_CHANNELS: Mapping[SearchMethod, Sequence[Channel]] = {
-    SearchMethod.SEMANTIC: [Channel.VECTOR],
-    SearchMethod.FULL_TEXT: [Channel.TEXT],
-    SearchMethod.KEYWORD: [Channel.KEYWORD],
-    SearchMethod.HYBRID: [Channel.VECTOR, Channel.TEXT],
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +25,7 @@ class Found:
     Attributes:
         lists: each channel's hits, best first.
         vector: the query vector; None where no channel needed one, or it failed.
-        idf_sum: Σ idf of the query's words, for full-text scores; None for other methods.
+        idf_sum: Σ idf of the query's words, for K in its `bm25` form; 0 where it is not known.
         left_out_words: how many distinct words were too many.
         timings: milliseconds.
     """
@@ -44,32 +33,13 @@ class Found:
     lists: Mapping[Channel, Sequence[Hit]]
     degraded: Sequence[Degraded]
     vector: Vector | None
-    idf_sum: float | None
+    idf_sum: float
     left_out_words: int
     timings: Mapping[str, float]
 
 
-NOTHING = Found(lists={}, degraded=(), vector=None, idf_sum=None, left_out_words=0, timings={})
+NOTHING = Found(lists={}, degraded=(), vector=None, idf_sum=0.0, left_out_words=0, timings={})
 """What a search that was not sent found."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    hits: Sequence[Hit]
-    timings: Mapping[str, float]
-    vector: Vector | None = None
-    idf_sum: float | None = None
-    left_out_words: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Searcher:
-    """What a search works with."""
-
-    search: ChunkSearch
-    embedder_for: Callable[..., Embedder | None]
-    pool: Pool
-    depth: int
 
 
 def search(
@@ -92,29 +62,28 @@ def search(
         Unavailable: no channel answered, and there is no external base that may; or one did not,
             and the query wants an error then.
     """
-    tasks = {
-        channel: _ASK[channel](query, scope, searcher, deadline)
-        for channel in _CHANNELS[query.search_method]
-    }
-    started = {channel: searcher.pool.start(task) for channel, task in tasks.items()}
-    running = [future for future in started.values() if future is not None]
+    words = [] if query.search_method is SearchMethod.SEMANTIC else analyze(query.text)
+    tasks = Asked(query, scope, words, searcher, deadline).list_tasks()
+    started = [(channel, searcher.pool.start(task)) for channel, task in tasks]
+    running = [future for _, future in started if future is not None]
     for answer in _wait_for(running, deadline):
         meanwhile(answer.hits)
-    answers: dict[Channel, _Answer] = {}
-    degraded: list[Degraded] = []
-    for channel, future in started.items():
+    answers: list[tuple[Channel, Answer]] = []
+    degraded: dict[Channel, Degraded] = {}
+    for channel, future in started:
         try:
-            answers[channel] = collect(future)
+            answers.append((channel, collect(future)))
         except WinnowError as error:
             log_failure("a channel failed", error, channel=channel)
-            degraded.append(Degraded(channel, tell(error)))
-    is_alone = not answers and len(query.own) == len(query.datasets)
+            degraded.setdefault(channel, Degraded(channel, tell(error)))
+    found = _join(answers, degraded)
+    is_alone = not found.lists and len(query.own) == len(query.datasets)
     if degraded and (query.fails_on_channel or is_alone):
-        raise Unavailable("; ".join(f"{each.channel}: {each.reason}" for each in degraded))
-    return _join(answers, degraded)
+        raise Unavailable("; ".join(f"{each.channel}: {each.reason}" for each in found.degraded))
+    return found
 
 
-def _wait_for(running: Sequence[Future[_Answer]], deadline: float) -> Iterator[_Answer]:
+def _wait_for(running: Sequence[Future[Answer]], deadline: float) -> Iterator[Answer]:
     """Yields the answers that are there while others are not; ends with the last, or in time."""
     pending = set(running)
     while pending:
@@ -142,87 +111,19 @@ def find_cosines(
     return collect(future)
 
 
-def _join(answers: Mapping[Channel, _Answer], degraded: Sequence[Degraded]) -> Found:
+def _join(answers: Sequence[tuple[Channel, Answer]], degraded: Mapping[Channel, Degraded]) -> Found:
+    lists: dict[Channel, list[Hit]] = {}
     timings: dict[str, float] = {}
-    for answer in answers.values():
+    for channel, answer in answers:
         timings |= answer.timings
+        if channel not in degraded:
+            lists.setdefault(channel, []).extend(answer.hits)
+    every = [answer for _, answer in answers]
     return Found(
-        lists={channel: answer.hits for channel, answer in answers.items()},
-        degraded=degraded,
-        vector=next((a.vector for a in answers.values() if a.vector is not None), None),
-        idf_sum=next((a.idf_sum for a in answers.values() if a.idf_sum is not None), None),
-        left_out_words=sum(answer.left_out_words for answer in answers.values()),
+        lists=lists,
+        degraded=list(degraded.values()),
+        vector=next((answer.vector for answer in every if answer.vector is not None), None),
+        idf_sum=sum(answer.idf_sum for answer in every),
+        left_out_words=sum(answer.left_out_words for answer in every),
         timings=timings,
     )
-
-
-def _ask_vector(
-    query: Query, scope: SearchScope, searcher: Searcher, deadline: float
-) -> Callable[[], _Answer]:
-    def ask() -> _Answer:
-        watch = Stopwatch()
-        vector = query.vector
-        if vector is None:
-            embedder = searcher.embedder_for(query.space)
-            if embedder is None:
-                raise EmbedderFailed("this dataset embeds no queries")
-            vector = embedder.embed_query(query.text, _remaining(deadline))
-            watch.lap("embed")
-        hits = searcher.search.search_vector(scope, vector, searcher.depth, _remaining(deadline))
-        watch.lap("vector")
-        return _Answer(hits, watch.laps, vector)
-
-    return ask
-
-
-def _ask_text(
-    query: Query, scope: SearchScope, searcher: Searcher, deadline: float
-) -> Callable[[], _Answer]:
-    def ask() -> _Answer:
-        watch = Stopwatch()
-        engine = searcher.search
-        words = analyze(query.text)
-        distinct = set(words)
-        if len(distinct) > MOST_WORDS:
-            kept = set(
-                engine.pick_rarest(query.space, list(distinct), MOST_WORDS, _remaining(deadline))
-            )
-            words = [word for word in words if word in kept]
-        # BM25 alone is the score of a full-text search, and needs its ceiling.
-        alone = query.search_method is SearchMethod.FULL_TEXT and words
-        idf_sum = engine.sum_idf(query.space, words, _remaining(deadline)) if alone else None
-        hits = engine.search_text(
-            scope, words, searcher.depth, _remaining(deadline), None if alone else query.vector
-        )
-        watch.lap("text")
-        return _Answer(hits, watch.laps, None, idf_sum, len(distinct) - len(set(words)))
-
-    return ask
-
-
-def _ask_keyword(
-    query: Query, scope: SearchScope, searcher: Searcher, deadline: float
-) -> Callable[[], _Answer]:
-    def ask() -> _Answer:
-        watch = Stopwatch()
-        wanted = keywords(query.text)
-        kept = wanted
-        if len(wanted) > MOST_WORDS:
-            kept = tuple(
-                searcher.search.pick_rarest(query.space, wanted, MOST_WORDS, _remaining(deadline))
-            )
-        hits = searcher.search.search_keywords(scope, kept, searcher.depth, _remaining(deadline))
-        watch.lap("keyword")
-        return _Answer(hits, watch.laps, left_out_words=len(wanted) - len(kept))
-
-    return ask
-
-
-_ASK = {Channel.VECTOR: _ask_vector, Channel.TEXT: _ask_text, Channel.KEYWORD: _ask_keyword}
-
-
-def _remaining(deadline: float) -> float:
-    remaining = deadline - time.monotonic()
-    if remaining <= 0:
-        raise Unavailable(LATE)
-    return remaining

@@ -24,6 +24,17 @@ class FusionMethod(StrEnum):
     NONE = "none"
 
 
+class KeywordScoring(StrEnum):
+    """The form that K has: `keywords.dify_scores` or `bm25.bm25_scores`."""
+
+    DIFY = "dify"
+    BM25 = "bm25"
+
+
+DEFAULT_KEYWORD_SCORING = KeywordScoring.DIFY
+"""The form that K has where a query says none."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FusionPlan:
     """How candidates become a list.
@@ -32,6 +43,7 @@ class FusionPlan:
         search_method: a query of one channel is scored by that channel's component.
         method: what a hybrid query does; the others have no use for it.
         weights: None for the method's own: 0.7 and 0.3 (weighted_score), equal (rrf).
+        keyword_scoring: the form of K, where the search method leaves a choice.
         rank_constant: of rrf.
         threshold: the least final score; None is off, 0 is a threshold.
     """
@@ -39,8 +51,22 @@ class FusionPlan:
     search_method: SearchMethod
     method: FusionMethod = FusionMethod.WEIGHTED_SCORE
     weights: Weights | None = None
+    keyword_scoring: KeywordScoring = DEFAULT_KEYWORD_SCORING
     rank_constant: int = 60
     threshold: float | None = None
+
+    @property
+    def keyword_form(self) -> KeywordScoring | None:
+        """The form of K that the scores are made with; None where they are made without."""
+        match self.search_method:
+            case SearchMethod.FULL_TEXT:
+                return KeywordScoring.BM25
+            case SearchMethod.KEYWORD:
+                return self.keyword_scoring
+            case SearchMethod.HYBRID if self.method is FusionMethod.WEIGHTED_SCORE:
+                return self.keyword_scoring
+            case _:
+                return None
 
     @property
     def applied_weights(self) -> Weights | None:

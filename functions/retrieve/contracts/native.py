@@ -8,7 +8,7 @@ from pydantic import Field, FiniteFloat
 
 from functions.retrieve.query import Applied, AutomaticFilter, Query, Result
 from shared.errors import InvalidRequest
-from shared.fusion.fuse import FusionMethod, FusionPlan
+from shared.fusion.fuse import FusionMethod, FusionPlan, KeywordScoring
 from shared.fusion.weighted import Weights
 from shared.http.bodies import (
     NEEDS_VECTORS,
@@ -150,6 +150,7 @@ def _plan(settings: RetrievalBody, method: SearchMethod, sent: FusionBody | None
         search_method=method,
         method=FusionMethod(fusion.method),
         weights=Weights(weights.vector, weights.keyword) if weights else None,
+        keyword_scoring=KeywordScoring(fusion.keyword_scoring),
         rank_constant=fusion.rank_constant,
         threshold=settings.score_threshold,
     )

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, event
 from functions.retrieve.pool import Pool
 from shared.errors import IndexUnavailable
 from tests.integration.app import App, Json, build, group, near, where
-from tests.integration.functions.retrieve.test_channels import Watched
+from tests.integration.watched import Watched
 from tests.servers.external import KEY, ExternalServer, record, refuse
 from tests.servers.server import Reply
 

@@ -176,7 +176,6 @@ def test_j06_an_index_that_was_deleted_by_hand_comes_back_with_the_next_document
     ("body", "pointer"),
     [
         ({"fusion": {"method": "reranking_model"}}, "/fusion/method"),
-        ({"fusion": {"keyword_scoring": "bm25"}}, "/fusion/keyword_scoring"),
         ({"attachments": [{"media_type": "image/png", "data": ""}]}, "/attachments"),
     ],
 )

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.fusion.deduplicate import deduplicate
-from shared.fusion.fuse import Fused, FusionMethod, FusionPlan, fuse
+from shared.fusion.fuse import Fused, FusionMethod, FusionPlan, KeywordScoring, fuse
 from shared.fusion.rank import DropReason, cut, shown_score
 from shared.fusion.weighted import Weights
 from shared.model import Candidate, Channel, Hit, SearchMethod, Standing
@@ -165,6 +165,20 @@ def test_the_explanation_shows_what_made_the_score() -> None:
     assert fuse(find(0.4), SEMANTIC).ranked[0].explanation.keyword_score is None
     assert fuse(find(0.4), NONE).ranked[0].explanation.weights is None
     assert fuse(find(0.4), RRF).ranked[0].explanation.weights == Weights(0.5, 0.5)
+
+
+@pytest.mark.parametrize("scoring", KeywordScoring)
+def test_which_form_of_k_a_query_needs(scoring: KeywordScoring) -> None:
+    def form(search_method: SearchMethod, method: FusionMethod) -> KeywordScoring | None:
+        how = FusionPlan(search_method=search_method, method=method, keyword_scoring=scoring)
+        return how.keyword_form
+
+    for method in FusionMethod:
+        assert form(SearchMethod.SEMANTIC, method) is None
+        assert form(SearchMethod.FULL_TEXT, method) is KeywordScoring.BM25
+        assert form(SearchMethod.KEYWORD, method) is scoring
+        weighs = method is FusionMethod.WEIGHTED_SCORE
+        assert form(SearchMethod.HYBRID, method) is (scoring if weighs else None)
 
 
 def test_keyword_scores_are_not_forgotten() -> None:
