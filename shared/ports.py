@@ -50,6 +50,23 @@ class ChatModel(Protocol):
         ...
 
 
+class Reranker(Protocol):
+    """Scores passages by how well they answer a query. Failures raise `RerankerFailed`."""
+
+    @property
+    def most_passages(self) -> int:
+        """The most passages of one call: what the model takes, or scores in time."""
+        ...
+
+    def rerank(self, query: str, passages: Sequence[str], timeout: float) -> Sequence[float]:
+        """Returns one score a passage, in their order, within `timeout` seconds, or raises.
+
+        Scores are finite and in 0 to 1. What a model can't take of a long text counts nothing; its
+        beginning does. No passages: nothing is asked.
+        """
+        ...
+
+
 class ChunkSearch(Protocol):
     """Reads the search index. Each call ends within `timeout` seconds or raises `IndexUnavailable`.
 
