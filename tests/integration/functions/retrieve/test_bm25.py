@@ -57,7 +57,8 @@ def test_k_is_bm25_as_a_share_of_the_most_that_the_query_could_score(
     app: App, dataset: str, query: str
 ) -> None:
     expected = count_k(query, {name: text for name, (text, _) in TEXTS.items()})
-    found = app.retrieve(dataset, query, explain=True, **BM25)
+    fusion = BM25["fusion"] | {"weights": {"vector": 0.7, "keyword": 0.3}}
+    found = app.retrieve(dataset, query, explain=True, fusion=fusion)
     assert explained(found, "keyword_score") == pytest.approx(expected, abs=1e-6)
     assert explained(found, "vector_score") == pytest.approx(
         {name: cosine for name, (_, cosine) in TEXTS.items()}, abs=1e-5
