@@ -1,6 +1,7 @@
 """K, the keyword score, of every candidate."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,21 +42,34 @@ class KeptKeywords:
 def load_keyword_scores(
     query: Query,
     found: Found,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[Sequence[Candidate]],
     kept: KeptKeywords,
     timeout: float,
 ) -> NDArray[np.float64] | None:
     """Returns K of each candidate; None where the query's method has no use for it.
 
     Its `bm25` form came along with the hits; for `dify` the kept keywords are compared.
+
+    Args:
+        query: what is asked.
+        found: what the search found.
+        candidates: those of each embedding space that was searched.
+        kept: keywords that were loaded meanwhile.
+        timeout: seconds.
     """
-    if not candidates:
+    every = list(chain.from_iterable(candidates))
+    if not every:
         return np.zeros(0)
     match query.plan.keyword_form:
         case KeywordScoring.BM25:
-            return bm25_scores([candidate.bm25 for candidate in candidates], found.idf_sum)
+            return np.concatenate(
+                [
+                    bm25_scores([candidate.bm25 for candidate in own], space.idf_sum)
+                    for space, own in zip(found.spaces, candidates, strict=True)
+                ]
+            )
         case KeywordScoring.DIFY:
-            kept.load((candidate.chunk_id for candidate in candidates), timeout)
-            return dify_scores(dify_keywords(query.text), kept.find(candidates))
+            kept.load((candidate.chunk_id for candidate in every), timeout)
+            return dify_scores(dify_keywords(query.text), kept.find(every))
         case None:
             return None

@@ -5,55 +5,67 @@ another.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from functions.retrieve.channels import Answer, Asked, Searcher
 from functions.retrieve.pool import collect, tell
 from functions.retrieve.query import Degraded, Query
 from shared.analysis.analyzer import analyze
 from shared.errors import Unavailable, WinnowError
-from shared.model import Channel, Hit, SearchMethod, SearchScope, Vector
+from shared.model import Channel, EmbeddingSpace, Hit, SearchMethod, SearchScope, Vector
 from shared.telemetry import log_failure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What the channels that answered in time found.
+class FoundInSpace:
+    """What the channels of one embedding space found.
 
     Attributes:
-        lists: each channel's hits, best first.
+        lists: the hits of each channel that answered in time, best first.
         vector: the query vector; None where no channel needed one, or it failed.
         idf_sum: Σ idf of the query's words, for K in its `bm25` form; 0 where it is not known.
-        left_out_words: how many distinct words were too many.
-        timings: milliseconds.
     """
 
+    scope: SearchScope
     lists: Mapping[Channel, Sequence[Hit]]
-    degraded: Sequence[Degraded]
     vector: Vector | None
     idf_sum: float
-    left_out_words: int
-    timings: Mapping[str, float]
 
 
-NOTHING = Found(lists={}, degraded=(), vector=None, idf_sum=0.0, left_out_words=0, timings={})
-"""What a search that was not sent found."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a search found.
+
+    Attributes:
+        left_out_words: how many distinct words were too many.
+        timings: milliseconds; of several embedding spaces, the longest.
+    """
+
+    spaces: Sequence[FoundInSpace] = ()
+    degraded: Sequence[Degraded] = ()
+    left_out_words: int = 0
+    timings: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def has_answer(self) -> bool:
+        """Tells whether any channel answered."""
+        return any(each.lists for each in self.spaces)
 
 
 def search(
     query: Query,
-    scope: SearchScope,
+    scopes: Sequence[SearchScope],
     searcher: Searcher,
     deadline: float,
     meanwhile: Callable[[Sequence[Hit]], None],
 ) -> Found:
-    """Asks the channels of the query's method.
+    """Asks the channels of the query's method, in every embedding space at once.
 
     Args:
         query: what is asked.
-        scope: what may be found.
+        scopes: what may be found in each embedding space.
         searcher: the engine, the embedders, the threads.
         deadline: on the monotonic clock.
         meanwhile: called, in the caller's thread, with the hits of a channel while others search.
@@ -63,22 +75,31 @@ def search(
             and the query wants an error then.
     """
     words = [] if query.search_method is SearchMethod.SEMANTIC else analyze(query.text)
-    tasks = Asked(query, scope, words, searcher, deadline).list_tasks()
-    started = [(channel, searcher.pool.start(task)) for channel, task in tasks]
-    running = [future for _, future in started if future is not None]
+    started = [
+        (scope, channel, searcher.pool.start(task))
+        for scope in scopes
+        for channel, task in Asked(query, scope, words, searcher, deadline).list_tasks()
+    ]
+    running = [future for *_, future in started if future is not None]
     for answer in _wait_for(running, deadline):
         meanwhile(answer.hits)
-    answers: list[tuple[Channel, Answer]] = []
-    degraded: dict[Channel, Degraded] = {}
-    for channel, future in started:
+    answers: list[tuple[EmbeddingSpace, Channel, Answer]] = []
+    failed: dict[tuple[EmbeddingSpace, Channel], Degraded] = {}
+    for scope, channel, future in started:
         try:
-            answers.append((channel, collect(future)))
+            answers.append((scope.space, channel, collect(future)))
         except WinnowError as error:
             log_failure("a channel failed", error, channel=channel)
-            degraded.setdefault(channel, Degraded(channel, tell(error)))
-    found = _join(answers, degraded)
-    is_alone = not found.lists and len(query.own) == len(query.datasets)
-    if degraded and (query.fails_on_channel or is_alone):
+            reason = tell(error) if len(scopes) == 1 else f"{scope.space.model}: {tell(error)}"
+            failed.setdefault((scope.space, channel), Degraded(channel, reason))
+    found = Found(
+        spaces=[_join(scope, answers, failed.keys()) for scope in scopes],
+        degraded=list(failed.values()),
+        left_out_words=max((answer.left_out_words for *_, answer in answers), default=0),
+        timings=_list_longest(answer.timings for *_, answer in answers),
+    )
+    is_alone = not found.has_answer and len(query.own) == len(query.datasets)
+    if failed and (query.fails_on_channel or is_alone):
         raise Unavailable("; ".join(f"{each.channel}: {each.reason}" for each in found.degraded))
     return found
 
@@ -111,19 +132,27 @@ def find_cosines(
     return collect(future)
 
 
-def _join(answers: Sequence[tuple[Channel, Answer]], degraded: Mapping[Channel, Degraded]) -> Found:
+def _join(
+    scope: SearchScope,
+    answers: Sequence[tuple[EmbeddingSpace, Channel, Answer]],
+    failed: Collection[tuple[EmbeddingSpace, Channel]],
+) -> FoundInSpace:
+    own = [(channel, answer) for space, channel, answer in answers if space == scope.space]
     lists: dict[Channel, list[Hit]] = {}
-    timings: dict[str, float] = {}
-    for channel, answer in answers:
-        timings |= answer.timings
-        if channel not in degraded:
+    for channel, answer in own:
+        if (scope.space, channel) not in failed:
             lists.setdefault(channel, []).extend(answer.hits)
-    every = [answer for _, answer in answers]
-    return Found(
+    return FoundInSpace(
+        scope=scope,
         lists=lists,
-        degraded=list(degraded.values()),
-        vector=next((answer.vector for answer in every if answer.vector is not None), None),
-        idf_sum=sum(answer.idf_sum for answer in every),
-        left_out_words=sum(answer.left_out_words for answer in every),
-        timings=timings,
+        vector=next((answer.vector for _, answer in own if answer.vector is not None), None),
+        idf_sum=sum(answer.idf_sum for _, answer in own),
     )
+
+
+def _list_longest(every: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    longest: dict[str, float] = {}
+    for timings in every:
+        for name, milliseconds in timings.items():
+            longest[name] = max(milliseconds, longest.get(name, 0.0))
+    return longest
