@@ -17,6 +17,9 @@ from shared.ports import ChunkSearch, Embedder
 MOST_WORDS = 512
 """Distinct words of a text query; the engine refuses more than 1,024."""
 
+MOST_KEYWORDS_WITH_BM25 = 256
+"""The words of BM25 stand beside them, and what the scope is made of."""
+
 _CHANNELS: Mapping[SearchMethod, Sequence[Channel]] = {
     SearchMethod.SEMANTIC: [Channel.VECTOR],
     SearchMethod.FULL_TEXT: [Channel.TEXT],
@@ -80,13 +83,13 @@ class Asked:
             raise Unavailable(LATE)
         return remaining
 
-    def keep_rarest(self, words: Sequence[str]) -> Sequence[str]:
+    def keep_rarest(self, words: Sequence[str], most: int = MOST_WORDS) -> Sequence[str]:
         """Returns the words that are asked for, as often as they stand there."""
         distinct = set(words)
-        if len(distinct) <= MOST_WORDS:
+        if len(distinct) <= most:
             return words
         rarest = self.searcher.search.pick_rarest(
-            self.scope.space, list(distinct), MOST_WORDS, self.remaining()
+            self.scope.space, list(distinct), most, self.remaining()
         )
         kept = set(rarest)
         return [word for word in words if word in kept]
@@ -125,8 +128,9 @@ def _ask_text(asked: Asked) -> Answer:
 def _ask_keyword(asked: Asked) -> Answer:
     watch = Stopwatch()
     keywords = pick_keywords(asked.words)
-    kept = asked.keep_rarest(keywords)
-    words = asked.keep_rarest(asked.words) if _has_bm25(asked.query) else ()
+    has_bm25 = _has_bm25(asked.query)
+    kept = asked.keep_rarest(keywords, MOST_KEYWORDS_WITH_BM25 if has_bm25 else MOST_WORDS)
+    words = asked.keep_rarest(asked.words) if has_bm25 else ()
     hits = asked.searcher.search.search_keywords(
         asked.scope, kept, asked.searcher.depth, asked.remaining(), words
     )
