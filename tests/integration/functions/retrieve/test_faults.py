@@ -110,7 +110,7 @@ def test_a_channel_that_does_not_come_to_an_end_is_left_at_the_deadline(
     world: World, fault: Fault, channel: str, expected: list[str]
 ) -> None:
     world.break_only(fault, channel)
-    status, answer = ask(world, deadline_ms=1_500)
+    status, answer = ask(world, deadline_ms=2_000)
     assert (status, world.titles(answer)) == (200, expected)
     assert [each["channel"] for each in answer["degraded"]] == [channel]
 
@@ -176,7 +176,7 @@ def test_a_channel_whose_connections_are_refused_leaves_the_others_hits(
 @pytest.mark.parametrize("fault", EVERY.values(), ids=EVERY)
 def test_word_counts_that_fail_break_the_text_channel_alone(world: World, fault: Fault) -> None:
     world.break_only(fault, "idf")
-    status, answer = ask(world, deadline_ms=1_500, **BM25)
+    status, answer = ask(world, deadline_ms=2_000, **BM25)
     assert (status, world.titles(answer)) == (200, ["near", "word"])
     assert [each["channel"] for each in answer["degraded"]] == ["text"]
 
@@ -189,7 +189,7 @@ def test_cosines_that_cannot_be_looked_up_degrade_the_vector_channel(
     app.put_text(embedded, "a.md", "refund policy")
     # What the vector channel does not bring needs its cosine looked up.
     world.proxy.faults = {"vector": saboteur.find_nothing, "cosines": fault}
-    answer = world.app.ask(embedded, "refund policy", deadline_ms=1_500)
+    answer = world.app.ask(embedded, "refund policy", deadline_ms=2_000)
     assert (answer.status_code, world.titles(answer.json())) == (200, ["a.md"])
     assert [each["channel"] for each in answer.json()["degraded"]] == ["vector"]
 

@@ -3,12 +3,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shared.fusion.deduplicate import deduplicate
@@ -209,6 +210,99 @@ def test_scores_are_finite_and_never_rise(
     assert shown == sorted(shown, reverse=True)
     assert all(0 <= score <= 1 for score in shown)
     assert cut(fused.ranked, 3)[0] == cut(fused.ranked, 8)[0][:3]
+
+
+WEIGHTS = st.tuples(st.floats(0, 10), st.floats(0, 10)).filter(any).map(lambda w: Weights(*w))
+HITS = st.lists(
+    st.tuples(st.sampled_from("abcdefgh"), st.none() | st.floats(-1, 1)).map(lambda h: Hit(*h))
+)
+HYBRIDS = st.builds(
+    FusionPlan,
+    search_method=st.just(SearchMethod.HYBRID),
+    method=st.sampled_from(FusionMethod),
+    weights=st.none() | WEIGHTS,
+    rank_constant=st.integers(1, 100),
+    threshold=st.none() | st.floats(-1, 1),
+)
+KEYWORD_SCORES = st.fixed_dictionaries(dict.fromkeys("abcdefgh", st.floats(0, 1)))
+
+
+def fuse_naively(
+    vector: list[Hit], text: list[Hit], k: dict[str, float], how: FusionPlan
+) -> list[tuple[str, float]]:
+    default = {FusionMethod.WEIGHTED_SCORE: (0.7, 0.3)}.get(how.method, (1, 1))
+    w_v, w_k = (how.weights.vector, how.weights.keyword) if how.weights else default
+    rrf = dict.fromkeys((hit.chunk_id for hit in [*vector, *text]), 0.0)
+    known = [(hit.chunk_id, hit.score) for hit in vector if hit.score is not None]
+    v = {id: max((score for other, score in known if other == id), default=0.0) for id in rrf}
+    for weight, hits in ((w_v, vector), (w_k, text)):
+        for rank, id in enumerate(dict.fromkeys(hit.chunk_id for hit in hits), 1):
+            rrf[id] += weight / (w_v + w_k) * (how.rank_constant + 1) / (how.rank_constant + rank)
+    weighted = {id: (w_v * v[id] + w_k * k[id]) / (w_v + w_k) for id in rrf}
+    scores = {"rrf": rrf, "weighted_score": weighted, "none": v}[how.method]
+    kept = [id for id in rrf if how.threshold is None or scores[id] >= how.threshold - 1e-9]
+    return [(id, scores[id]) for id in sorted(kept, key=lambda id: (-scores[id], id))]
+
+
+@given(HITS, HITS, KEYWORD_SCORES, HYBRIDS, st.integers(1, 8))
+def test_agrees_with_the_rules_written_out(
+    vector: list[Hit], text: list[Hit], k: dict[str, float], how: FusionPlan, top_k: int
+) -> None:
+    candidates = deduplicate({Channel.VECTOR: vector, Channel.TEXT: text})
+    fused = fuse(candidates, how, np.array([k[c.chunk_id] for c in candidates]))
+    every = fuse_naively(vector, text, k, replace(how, threshold=None))
+    # Sums in another order may differ in their last digit.
+    assume(how.threshold is None or all(abs(s - how.threshold) > 1e-6 for _, s in every))
+    expected = fuse_naively(vector, text, k, how)
+    found = scores(Fused(cut(fused.ranked, top_k)[0], []))
+    assert list(found.values()) == pytest.approx([score for _, score in expected[:top_k]])
+    assert found == pytest.approx({id: dict(expected)[id] for id in found})
+
+
+@given(HITS, HITS, KEYWORD_SCORES, HYBRIDS)
+def test_it_does_not_matter_which_channel_answers_first(
+    vector: list[Hit], text: list[Hit], k: dict[str, float], how: FusionPlan
+) -> None:
+    both = {Channel.VECTOR: vector, Channel.TEXT: text}
+    orders = [deduplicate(lists) for lists in (both, dict(reversed(both.items())))]
+    one, other = (fuse(each, how, np.array([k[c.chunk_id] for c in each])) for each in orders)
+    assert one == other
+
+
+SIDES = {Channel.VECTOR: 0, Channel.TEXT: 1}  # which of V and K a channel's weight is for
+PAIR = st.tuples(*[st.tuples(st.floats(-1, 1), st.floats(0, 1))] * 2)
+
+
+@given(
+    st.sampled_from([FusionMethod.WEIGHTED_SCORE, FusionMethod.RRF]),
+    st.sampled_from(list(SIDES)),
+    st.fixed_dictionaries(dict.fromkeys(SIDES, st.sampled_from(["ab", "ba", "a", "b"]))),
+    PAIR,
+    st.tuples(st.floats(0, 1), st.floats(0, 1)),
+)
+def test_more_weight_never_turns_against_who_leads_in_that_component(
+    method: FusionMethod,
+    channel: Channel,
+    lists: dict[Channel, str],
+    pair: tuple[tuple[float, float], tuple[float, float]],
+    shares: tuple[float, float],
+) -> None:
+    candidates = [
+        Candidate(id, {c: Standing(o.index(id) + 1, None) for c, o in lists.items() if id in o}, v)
+        for id, (v, _) in zip("ab", pair, strict=True)
+    ]
+    side = SIDES[channel]
+    by_rank, by_score = lists[channel][0] == "a", pair[0][side] > pair[1][side]
+    leads = by_rank if method is FusionMethod.RRF else by_score
+
+    def lead(share: float) -> float:
+        weights = Weights(*((share, 1 - share) if side == 0 else (1 - share, share)))
+        how = FusionPlan(search_method=SearchMethod.HYBRID, method=method, weights=weights)
+        final = scores(fuse(candidates, how, np.array([k for _, k in pair])))
+        return (final["a"] - final["b"]) * (1 if leads else -1)
+
+    before, after = map(lead, sorted(shares))
+    assert before < 0 or after >= -1e-12
 
 
 def test_e18_ties_go_by_id_in_any_order_of_ingest() -> None:
