@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
+from statistics import mean, pvariance
 
 import numpy as np
 import pytest
@@ -213,28 +214,43 @@ def test_scores_are_finite_and_never_rise(
 
 
 WEIGHTS = st.tuples(st.floats(0, 10), st.floats(0, 10)).filter(any).map(lambda w: Weights(*w))
-HITS = st.lists(
-    st.tuples(st.sampled_from("abcdefgh"), st.none() | st.floats(-1, 1)).map(lambda h: Hit(*h))
-)
+COSINES = st.floats(-1, 1).map(lambda cosine: round(cosine, 6))  # as the engine gives them
+HITS = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.none() | COSINES).map(lambda h: Hit(*h)))
 HYBRIDS = st.builds(
     FusionPlan,
     search_method=st.just(SearchMethod.HYBRID),
     method=st.sampled_from(FusionMethod),
     weights=st.none() | WEIGHTS,
+    keyword_scoring=st.sampled_from(KeywordScoring),
     rank_constant=st.integers(1, 100),
     threshold=st.none() | st.floats(-1, 1),
 )
-KEYWORD_SCORES = st.fixed_dictionaries(dict.fromkeys("abcdefgh", st.floats(0, 1)))
+SHARES = st.floats(0, 1).map(lambda share: round(share, 9))
+KEYWORD_SCORES = st.fixed_dictionaries(dict.fromkeys("abcdefgh", SHARES))
+
+
+def weigh_naively(v: list[float], k: list[float], how: FusionPlan) -> tuple[float, float]:
+    if how.weights:
+        return how.weights.vector, how.weights.keyword
+    if how.method is not FusionMethod.WEIGHTED_SCORE:
+        return 1, 1
+    if how.keyword_scoring is KeywordScoring.DIFY or len(v) <= 3:
+        return 0.7, 0.3
+
+    def separate(x: list[float]) -> float:
+        return (mean(sorted(x)[-3:]) - mean(x)) / (pvariance(x) + 0.01**2)
+
+    found = 0.7 * separate(v), 0.3 * separate(k)
+    return found if any(found) else (0.7, 0.3)
 
 
 def fuse_naively(
     vector: list[Hit], text: list[Hit], k: dict[str, float], how: FusionPlan
 ) -> list[tuple[str, float]]:
-    default = {FusionMethod.WEIGHTED_SCORE: (0.7, 0.3)}.get(how.method, (1, 1))
-    w_v, w_k = (how.weights.vector, how.weights.keyword) if how.weights else default
     rrf = dict.fromkeys((hit.chunk_id for hit in [*vector, *text]), 0.0)
     known = [(hit.chunk_id, hit.score) for hit in vector if hit.score is not None]
     v = {id: max((score for other, score in known if other == id), default=0.0) for id in rrf}
+    w_v, w_k = weigh_naively([v[id] for id in rrf], [k[id] for id in rrf], how)
     for weight, hits in ((w_v, vector), (w_k, text)):
         for rank, id in enumerate(dict.fromkeys(hit.chunk_id for hit in hits), 1):
             rrf[id] += weight / (w_v + w_k) * (how.rank_constant + 1) / (how.rank_constant + rank)
