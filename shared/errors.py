@@ -102,6 +102,10 @@ class ChatModelFailed(Unavailable):
     """The chat model does not answer, or not with what was asked for."""
 
 
+class RerankerFailed(Unavailable):
+    """The reranking model does not answer, or not with what was asked for."""
+
+
 class ExternalFailed(Unavailable):
     """The external knowledge base does not answer, or not with what was asked for."""
 

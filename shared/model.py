@@ -289,11 +289,14 @@ class Hit(NamedTuple):
         score: the channel's own: a cosine (vector), BM25 (text), summed word weights (keyword);
             None if it gave none.
         cosine: the true cosine with the query vector, where the channel's call brought it along.
+        bm25: of the query's words, where a call that is not about them brought it along; None also
+            where the chunk holds none of them.
     """
 
     chunk_id: str
     score: float | None
     cosine: float | None = None
+    bm25: float | None = None
 
 
 class Standing(NamedTuple):
@@ -309,11 +312,13 @@ class Candidate(NamedTuple):
     Attributes:
         channels: its standing in each channel that found it.
         cosine: V, None while unknown.
+        bm25: of the query's words, as the engine gives it; None where it gave none.
     """
 
     chunk_id: str
     channels: Mapping[Channel, Standing]
     cosine: float | None = None
+    bm25: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

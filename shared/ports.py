@@ -50,6 +50,23 @@ class ChatModel(Protocol):
         ...
 
 
+class Reranker(Protocol):
+    """Scores passages by how well they answer a query. Failures raise `RerankerFailed`."""
+
+    @property
+    def most_passages(self) -> int:
+        """The most passages of one call: what the model takes, or scores in time."""
+        ...
+
+    def rerank(self, query: str, passages: Sequence[str], timeout: float) -> Sequence[float]:
+        """Returns one score a passage, in their order, within `timeout` seconds, or raises.
+
+        Scores are finite and in 0 to 1. What a model can't take of a long text counts nothing; its
+        beginning does. No passages: nothing is asked.
+        """
+        ...
+
+
 class ChunkSearch(Protocol):
     """Reads the search index. Each call ends within `timeout` seconds or raises `IndexUnavailable`.
 
@@ -58,9 +75,17 @@ class ChunkSearch(Protocol):
     """
 
     def search_vector(
-        self, scope: SearchScope, vector: Vector, depth: int, timeout: float
+        self,
+        scope: SearchScope,
+        vector: Vector,
+        depth: int,
+        timeout: float,
+        words: Sequence[str] = (),
     ) -> Sequence[Hit]:
-        """Returns the nearest chunks; score and cosine are the true cosine."""
+        """Returns the nearest chunks; score and cosine are the true cosine.
+
+        With `words`, the BM25 of each hit that holds any of them too: what `search_text` gives it.
+        """
         ...
 
     def search_text(
@@ -78,9 +103,17 @@ class ChunkSearch(Protocol):
         ...
 
     def search_keywords(
-        self, scope: SearchScope, keywords: Sequence[str], depth: int, timeout: float
+        self,
+        scope: SearchScope,
+        keywords: Sequence[str],
+        depth: int,
+        timeout: float,
+        words: Sequence[str] = (),
     ) -> Sequence[Hit]:
-        """Returns chunks that have any of the keywords, the rarest and most matches first."""
+        """Returns chunks that have any of the keywords, the rarest and most matches first.
+
+        With `words`, the BM25 of each hit that holds any of them too: what `search_text` gives it.
+        """
         ...
 
     def find_cosines(

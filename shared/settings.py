@@ -20,6 +20,9 @@ class ModelSettings(BaseSettings):
     openai_api_key: SecretStr | None = None
     openai_api_key_secret: str | None = None
     """ARN of the Secrets Manager secret that holds it."""
+    embedder_timeout_seconds: float = Field(default=10.0, gt=0)
+    local_models: Path | None = None
+    """Folder with one folder a local model: model.onnx and tokenizer.json."""
     chat_provider: str | None = Field(default=None, pattern="^(bedrock|openai_compatible)$")
     chat_model: str | None = Field(default=None, min_length=1)
     chat_timeout_seconds: float = Field(default=10.0, gt=0)
@@ -51,9 +54,6 @@ class Settings(ModelSettings):
     queue_timeout_seconds: float = Field(default=5.0, gt=0)
 
     retrieval_depth: int = Field(default=100, ge=100, le=1000)
-    embedder_timeout_seconds: float = Field(default=10.0, gt=0)
-    local_models: Path | None = None
-    """Folder with one folder a local model: model.onnx and tokenizer.json."""
     external_allow_hosts: str = ""
     """Comma-separated host:port that external knowledge bases may have, whatever their address."""
     request_max_bytes: int = Field(default=6_000_000, ge=1_000)

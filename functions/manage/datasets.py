@@ -9,7 +9,6 @@ from fastapi import APIRouter, Depends
 from functions.manage.bodies import (
     DatasetBody,
     DatasetPatch,
-    EmbeddingBody,
     ExternalBody,
     read_changes,
 )
@@ -28,7 +27,7 @@ from shared.model import (
     IndexingTechnique,
     SearchMethod,
 )
-from shared.models.embedders import KNOWN_MODELS, check_space
+from shared.models.embedders import choose_space
 from shared.postgres import datasets
 from shared.postgres.engine import read, transaction
 
@@ -170,17 +169,5 @@ def _space(body: DatasetBody, providers: frozenset[str]) -> EmbeddingSpace:
             "/embedding/provider",
             f"{body.embedding.provider} is not set up here; {', '.join(sorted(providers))} are",
         )
-    return _checked(body.embedding)
-
-
-def _checked(body: EmbeddingBody) -> EmbeddingSpace:
-    model = body.model or (body.provider if body.provider == "given" else None)
-    if model is None:
-        raise InvalidRequest.at("/embedding/model", "is needed")
-    known = KNOWN_MODELS.get(body.provider, {}).get(model, ())
-    dimension = body.dimension or max(known, default=None)
-    if dimension is None:
-        raise InvalidRequest.at("/embedding/dimension", "is needed: it is not known for this model")
-    space = EmbeddingSpace(body.provider, model, dimension)
-    check_space(space)
-    return space
+    sent = body.embedding
+    return choose_space(sent.provider, sent.model, sent.dimension)

@@ -7,10 +7,10 @@ from typing import Any
 from mangum import Mangum
 
 from functions.retrieve.app import make_router
+from functions.retrieve.channels import Searcher
 from functions.retrieve.direct import answer_directly, is_direct
 from functions.retrieve.parts import Parts
 from functions.retrieve.pool import Pool
-from functions.retrieve.search import Searcher
 from shared.clients import connect_database, connect_search, find_bootstrap_key
 from shared.external.client import ExternalClient
 from shared.http.app import make_app

@@ -1,6 +1,7 @@
 """K, the keyword score, of every candidate."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +10,9 @@ from sqlalchemy import Engine
 from functions.retrieve.query import Query
 from functions.retrieve.search import Found
 from shared.fusion.bm25 import bm25_scores
-from shared.fusion.fuse import FusionMethod
+from shared.fusion.fuse import KeywordScoring
 from shared.fusion.keywords import dify_keywords, dify_scores
-from shared.model import Candidate, Channel, SearchMethod
+from shared.model import Candidate
 from shared.postgres.engine import read
 from shared.postgres.retrieval import load_keywords
 
@@ -22,9 +23,7 @@ class KeptKeywords:
     def __init__(self, query: Query, engine: Engine) -> None:
         self._engine = engine
         self._kept: dict[str, bytes] = {}
-        hybrid = query.search_method is SearchMethod.HYBRID
-        weighs = hybrid and query.plan.method is FusionMethod.WEIGHTED_SCORE
-        self.is_needed = weighs or query.search_method is SearchMethod.KEYWORD
+        self.is_needed = query.plan.keyword_form is KeywordScoring.DIFY
 
     def load(self, chunk_ids: Iterable[str], timeout: float) -> None:
         """Loads those that are not there yet, in one statement."""
@@ -43,20 +42,34 @@ class KeptKeywords:
 def load_keyword_scores(
     query: Query,
     found: Found,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[Sequence[Candidate]],
     kept: KeptKeywords,
     timeout: float,
 ) -> NDArray[np.float64] | None:
     """Returns K of each candidate; None where the query's method has no use for it.
 
-    A full-text search has it from the engine's BM25; the others compare the kept keywords.
+    Its `bm25` form came along with the hits; for `dify` the kept keywords are compared.
+
+    Args:
+        query: what is asked.
+        found: what the search found.
+        candidates: those of each embedding space that was searched.
+        kept: keywords that were loaded meanwhile.
+        timeout: seconds.
     """
-    if not candidates:
+    every = list(chain.from_iterable(candidates))
+    if not every:
         return np.zeros(0)
-    if query.search_method is SearchMethod.FULL_TEXT:
-        raw = [candidate.channels[Channel.TEXT].score for candidate in candidates]
-        return bm25_scores(raw, found.idf_sum or 0.0)
-    if not kept.is_needed:
-        return None
-    kept.load((candidate.chunk_id for candidate in candidates), timeout)
-    return dify_scores(dify_keywords(query.text), kept.find(candidates))
+    match query.plan.keyword_form:
+        case KeywordScoring.BM25:
+            return np.concatenate(
+                [
+                    bm25_scores([candidate.bm25 for candidate in own], space.idf_sum)
+                    for space, own in zip(found.spaces, candidates, strict=True)
+                ]
+            )
+        case KeywordScoring.DIFY:
+            kept.load((candidate.chunk_id for candidate in every), timeout)
+            return dify_scores(dify_keywords(query.text), kept.find(every))
+        case None:
+            return None

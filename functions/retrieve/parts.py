@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
+from functions.retrieve.channels import Searcher
 from functions.retrieve.pool import Pool
-from functions.retrieve.search import Searcher
 from shared.ports import ChatModel, ExternalSearch
 
 

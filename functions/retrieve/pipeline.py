@@ -5,17 +5,19 @@ before the threshold.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from functions.retrieve.automatic import find_filter
+from functions.retrieve.channels import count_tasks
 from functions.retrieve.external import ask_external, join_external
 from functions.retrieve.hydrate import hydrate
 from functions.retrieve.load import KeptKeywords, load_keyword_scores
 from functions.retrieve.parts import Parts
 from functions.retrieve.prefilter import prefilter
 from functions.retrieve.query import Degraded, Query, Result
-from functions.retrieve.search import NOTHING, Found, find_cosines, search
+from functions.retrieve.search import Found, FoundInSpace, find_cosines, search
 from functions.retrieve.stopwatch import Stopwatch
 from shared.errors import Unavailable
 from shared.fusion.deduplicate import deduplicate
@@ -46,21 +48,22 @@ def retrieve(query: Query, parts: Parts) -> Result:
     asked = ask_external(query, parts.external, parts.outside, deadline)
     allowed = prefilter(query, parts.engine, _left(deadline))
     watch.lap("prefilter")
-    if allowed.scope is None and not asked:
+    if not allowed.scopes and not asked:
         return Result(
             applied=applied, matched_documents=allowed.matched_documents, timings=watch.total()
         )
     kept = KeptKeywords(query, parts.engine)
-    found, candidates, degraded = _search(query, allowed.scope, parts, deadline, kept)
+    found, candidates, degraded = _search(query, allowed.scopes, parts, deadline, kept)
     watch.lap("search")
     # Where the filter found nothing of ours, that is an answer too.
-    is_alone = not found.lists and (allowed.scope is not None or not query.own)
+    is_alone = not found.has_answer and (bool(allowed.scopes) or not query.own)
     joined = join_external(query, asked, deadline, is_alone=is_alone)
     if asked:
         watch.lap("external")
     keyword_scores = load_keyword_scores(query, found, candidates, kept, _left(deadline))
     watch.lap("load")
-    fused = fuse(candidates, query.plan, keyword_scores, joined.scored)
+    everyone = list(chain.from_iterable(candidates))
+    fused = fuse(everyone, query.plan, keyword_scores, joined.scored)
     watch.lap("fuse")
     records, fell_out = hydrate(
         query, fused.ranked, joined.texts, parts.engine, watch, _left(deadline)
@@ -82,37 +85,52 @@ def _left(deadline: float) -> float:
 
 
 def _search(
-    query: Query, scope: SearchScope | None, parts: Parts, deadline: float, kept: KeptKeywords
-) -> tuple[Found, Sequence[Candidate], Sequence[Degraded]]:
-    if scope is None:
-        return NOTHING, (), ()
+    query: Query,
+    scopes: Sequence[SearchScope],
+    parts: Parts,
+    deadline: float,
+    kept: KeptKeywords,
+) -> tuple[Found, Sequence[Sequence[Candidate]], Sequence[Degraded]]:
+    """Returns what was found, the candidates of each embedding space, and channels that failed."""
+    if not scopes:
+        return Found(), (), ()
 
     def load_meanwhile(hits: Sequence[Hit]) -> None:
         kept.load((hit.chunk_id for hit in hits), _left(deadline))
 
-    with parts.searcher.pool.admit(deadline - time.monotonic()):
-        found = search(query, scope, parts.searcher, deadline, load_meanwhile)
-        return found, *_complete(query, scope, found, parts, deadline)
+    tasks = count_tasks(query) * len(scopes)
+    with parts.searcher.pool.admit(tasks, deadline - time.monotonic()):
+        found = search(query, scopes, parts.searcher, deadline, load_meanwhile)
+        degraded = list(found.degraded)
+        candidates = [
+            _complete(query, space, parts, deadline, degraded.append) for space in found.spaces
+        ]
+        return found, candidates, degraded
 
 
 def _complete(
-    query: Query, scope: SearchScope, found: Found, parts: Parts, deadline: float
-) -> tuple[Sequence[Candidate], Sequence[Degraded]]:
-    """Gives the text channel's own finds their true cosines."""
+    query: Query,
+    found: FoundInSpace,
+    parts: Parts,
+    deadline: float,
+    degrade: Callable[[Degraded], None],
+) -> Sequence[Candidate]:
+    """Returns the candidates, the text channel's own finds with their true cosines."""
     candidates = deduplicate(found.lists)
     missing = [c.chunk_id for c in candidates if c.cosine is None]
     scored_by_rank = query.plan.method is FusionMethod.RRF
     if found.vector is None or not missing or scored_by_rank:
-        return candidates, found.degraded
+        return candidates
     if query.search_method is not SearchMethod.HYBRID:
-        return candidates, found.degraded
+        return candidates
     try:
-        cosines = find_cosines(scope, parts.searcher, found.vector, missing, deadline)
+        cosines = find_cosines(found.scope, parts.searcher, found.vector, missing, deadline)
     except Unavailable as error:
         if query.fails_on_channel:
             raise
         log_failure("a channel failed", error, channel=Channel.VECTOR)
-        return candidates, [*found.degraded, Degraded(Channel.VECTOR, str(error))]
+        degrade(Degraded(Channel.VECTOR, str(error)))
+        return candidates
     return [
         c._replace(cosine=cosines.get(c.chunk_id)) if c.cosine is None else c for c in candidates
-    ], found.degraded
+    ]

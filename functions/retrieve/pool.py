@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 from shared.errors import Unavailable, WinnowError
 
-CHANNELS_A_QUERY = 2
 LATE = "no answer within the deadline"
 _FAULT = "an unexpected error; the logs tell more"
 
@@ -22,25 +21,40 @@ class Pool:
     def __init__(self, size: int) -> None:
         self._executor = ThreadPoolExecutor(size, thread_name_prefix="channel")
         self._free = threading.BoundedSemaphore(size)
-        self._seats = threading.BoundedSemaphore(max(1, size // CHANNELS_A_QUERY))
+        self._size = self._seats = size
+        self._leaving = threading.Condition()
 
     @contextmanager
-    def admit(self, timeout: float) -> Iterator[None]:
-        """Lets a query in; raises `Unavailable` where no other ends within `timeout` seconds."""
-        if not self._seats.acquire(timeout=max(0.0, timeout)):
-            raise Unavailable("too many queries at once")
+    def admit(self, tasks: int, timeout: float) -> Iterator[None]:
+        """Lets a query in that has so many tasks at once.
+
+        Raises:
+            Unavailable: too few others end within `timeout` seconds.
+        """
+        wanted = min(tasks, self._size)
+        with self._leaving:
+            if not self._leaving.wait_for(lambda: self._seats >= wanted, max(0.0, timeout)):
+                raise Unavailable("too many queries at once")
+            self._seats -= wanted
         try:
             yield
         finally:
-            self._seats.release()
+            with self._leaving:
+                self._seats += wanted
+                self._leaving.notify_all()
 
     def start[T](self, task: Callable[[], T]) -> Future[T] | None:
         """Starts a task in a free thread; None where there is none."""
         if not self._free.acquire(blocking=False):
             return None
-        future = self._executor.submit(task)
-        future.add_done_callback(lambda _: self._free.release())
-        return future
+
+        def run() -> T:
+            try:
+                return task()
+            finally:
+                self._free.release()  # before anybody can know that it is done
+
+        return self._executor.submit(run)
 
     def close(self) -> None:
         """Ends the threads once their tasks are done."""

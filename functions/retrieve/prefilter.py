@@ -1,25 +1,34 @@
 """Which documents may be found: the metadata filter in SQL, and what is hidden."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyroaring import BitMap
 from sqlalchemy import Engine
 
 from functions.retrieve.query import Query
-from shared.model import AllDocuments, Allowlist, NoDocuments, SearchScope
+from shared.model import (
+    AllDocuments,
+    Allowlist,
+    EmbeddingSpace,
+    NoDocuments,
+    SearchScope,
+    TheseDocuments,
+)
 from shared.postgres.engine import read
 from shared.postgres.retrieval import find_allowlists, find_hidden
 
 
 @dataclass(frozen=True, slots=True)
 class Prefiltered:
-    """Where to search; scope is None where no dataset has a document that passes.
+    """Where to search.
 
     Attributes:
+        scopes: one for each embedding space; none where no dataset has a document that passes.
         matched_documents: how many documents passed the filter; None without one.
     """
 
-    scope: SearchScope | None
+    scopes: Sequence[SearchScope]
     matched_documents: int | None
 
 
@@ -39,10 +48,10 @@ def prefilter(query: Query, engine: Engine, timeout: float) -> Prefiltered:
             if hiding:
                 hidden = find_hidden(connection, query.tenant_id, hiding)
     matched = sum(count for _, count in found.values())
-    allowed = [
-        (id_, allowlist)
-        for id_, (allowlist, _) in found.items()
-        if not isinstance(allowlist, NoDocuments)
-    ]
-    scope = SearchScope(query.tenant_id, query.space, allowed, hidden) if allowed else None
-    return Prefiltered(scope, None if query.filter is None else matched)
+    spaces = {dataset.id: dataset.space for dataset in query.datasets}
+    allowed: dict[EmbeddingSpace, list[tuple[str, AllDocuments | TheseDocuments]]] = {}
+    for id_, (allowlist, _) in found.items():
+        if not isinstance(allowlist, NoDocuments):
+            allowed.setdefault(spaces[id_], []).append((id_, allowlist))
+    scopes = [SearchScope(query.tenant_id, space, each, hidden) for space, each in allowed.items()]
+    return Prefiltered(scopes, None if query.filter is None else matched)

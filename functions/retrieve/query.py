@@ -8,7 +8,7 @@ from shared.fusion.explain import Explanation
 from shared.fusion.fuse import FusionPlan
 from shared.fusion.rank import Dropped
 from shared.metadata.conditions import Joiner, Tree
-from shared.model import Dataset, EmbeddingSpace, JsonObject, SearchMethod, Vector
+from shared.model import Dataset, JsonObject, SearchMethod, Vector
 from shared.postgres.retrieval import RecordText
 
 
@@ -59,12 +59,13 @@ class Query:
     """One query, checked: everything a contract can ask for.
 
     Attributes:
-        datasets: at least one; our own are all of one embedding space.
+        datasets: at least one.
         filter: the condition tree; None = no filter, and no statement for it.
         automatic: a filter that is still to be found, in place of one.
         condition: the same filter as it was asked, {"logical_operator", "conditions"}, for external
             bases, which read it themselves.
-        vector: the caller's own query vector, in place of the embedder's.
+        vector: the caller's own query vector, in place of the embedder's; only where the datasets
+            are of one embedding space.
         top_k: the most records, a ceiling.
         deadline: seconds.
         fails_on_channel: an error if any channel fails, in place of the others' hits.
@@ -91,11 +92,6 @@ class Query:
     def own(self) -> Sequence[Dataset]:
         """Its datasets that are no external bases."""
         return [dataset for dataset in self.datasets if dataset.external is None]
-
-    @property
-    def space(self) -> EmbeddingSpace:
-        """The embedding space of all its own datasets."""
-        return self.own[0].space
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,85 +5,67 @@ another.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from functions.retrieve.pool import LATE, Pool, collect, tell
+from functions.retrieve.channels import Answer, Asked, Searcher
+from functions.retrieve.pool import collect, tell
 from functions.retrieve.query import Degraded, Query
-from functions.retrieve.stopwatch import Stopwatch
-from shared.analysis.analyzer import analyze, keywords
-from shared.errors import EmbedderFailed, Unavailable, WinnowError
-from shared.model import Channel, Hit, SearchMethod, SearchScope, Vector
-from shared.ports import ChunkSearch, Embedder
+from shared.analysis.analyzer import analyze
+from shared.errors import Unavailable, WinnowError
+from shared.model import Channel, EmbeddingSpace, Hit, SearchMethod, SearchScope, Vector
 from shared.telemetry import log_failure
 
-MOST_WORDS = 512
-"""Distinct words of a text query; the engine refuses more than 1,024."""
 
-_CHANNELS: Mapping[SearchMethod, Sequence[Channel]] = {
-    SearchMethod.SEMANTIC: [Channel.VECTOR],
-    SearchMethod.FULL_TEXT: [Channel.TEXT],
-    SearchMethod.KEYWORD: [Channel.KEYWORD],
-    SearchMethod.HYBRID: [Channel.VECTOR, Channel.TEXT],
-}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundInSpace:
+    """What the channels of one embedding space found.
+
+    Attributes:
+        lists: the hits of each channel that answered in time, best first.
+        vector: the query vector; None where no channel needed one, or it failed.
+        idf_sum: Σ idf of the query's words, for K in its `bm25` form; 0 where it is not known.
+    """
+
+    scope: SearchScope
+    lists: Mapping[Channel, Sequence[Hit]]
+    vector: Vector | None
+    idf_sum: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What the channels that answered in time found.
+    """What a search found.
 
     Attributes:
-        lists: each channel's hits, best first.
-        vector: the query vector; None where no channel needed one, or it failed.
-        idf_sum: Σ idf of the query's words, for full-text scores; None for other methods.
         left_out_words: how many distinct words were too many.
-        timings: milliseconds.
+        timings: milliseconds; of several embedding spaces, the longest.
     """
 
-    lists: Mapping[Channel, Sequence[Hit]]
-    degraded: Sequence[Degraded]
-    vector: Vector | None
-    idf_sum: float | None
-    left_out_words: int
-    timings: Mapping[str, float]
-
-
-NOTHING = Found(lists={}, degraded=(), vector=None, idf_sum=None, left_out_words=0, timings={})
-"""What a search that was not sent found."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    hits: Sequence[Hit]
-    timings: Mapping[str, float]
-    vector: Vector | None = None
-    idf_sum: float | None = None
+    spaces: Sequence[FoundInSpace] = ()
+    degraded: Sequence[Degraded] = ()
     left_out_words: int = 0
+    timings: Mapping[str, float] = field(default_factory=dict)
 
-
-@dataclass(frozen=True, slots=True)
-class Searcher:
-    """What a search works with."""
-
-    search: ChunkSearch
-    embedder_for: Callable[..., Embedder | None]
-    pool: Pool
-    depth: int
+    @property
+    def has_answer(self) -> bool:
+        """Tells whether any channel answered."""
+        return any(each.lists for each in self.spaces)
 
 
 def search(
     query: Query,
-    scope: SearchScope,
+    scopes: Sequence[SearchScope],
     searcher: Searcher,
     deadline: float,
     meanwhile: Callable[[Sequence[Hit]], None],
 ) -> Found:
-    """Asks the channels of the query's method.
+    """Asks the channels of the query's method, in every embedding space at once.
 
     Args:
         query: what is asked.
-        scope: what may be found.
+        scopes: what may be found in each embedding space.
         searcher: the engine, the embedders, the threads.
         deadline: on the monotonic clock.
         meanwhile: called, in the caller's thread, with the hits of a channel while others search.
@@ -92,29 +74,37 @@ def search(
         Unavailable: no channel answered, and there is no external base that may; or one did not,
             and the query wants an error then.
     """
-    tasks = {
-        channel: _ASK[channel](query, scope, searcher, deadline)
-        for channel in _CHANNELS[query.search_method]
-    }
-    started = {channel: searcher.pool.start(task) for channel, task in tasks.items()}
-    running = [future for future in started.values() if future is not None]
+    words = [] if query.search_method is SearchMethod.SEMANTIC else analyze(query.text)
+    started = [
+        (scope, channel, searcher.pool.start(task))
+        for scope in scopes
+        for channel, task in Asked(query, scope, words, searcher, deadline).list_tasks()
+    ]
+    running = [future for *_, future in started if future is not None]
     for answer in _wait_for(running, deadline):
         meanwhile(answer.hits)
-    answers: dict[Channel, _Answer] = {}
-    degraded: list[Degraded] = []
-    for channel, future in started.items():
+    answers: list[tuple[EmbeddingSpace, Channel, Answer]] = []
+    failed: dict[tuple[EmbeddingSpace, Channel], Degraded] = {}
+    for scope, channel, future in started:
         try:
-            answers[channel] = collect(future)
+            answers.append((scope.space, channel, collect(future)))
         except WinnowError as error:
             log_failure("a channel failed", error, channel=channel)
-            degraded.append(Degraded(channel, tell(error)))
-    is_alone = not answers and len(query.own) == len(query.datasets)
-    if degraded and (query.fails_on_channel or is_alone):
-        raise Unavailable("; ".join(f"{each.channel}: {each.reason}" for each in degraded))
-    return _join(answers, degraded)
+            reason = tell(error) if len(scopes) == 1 else f"{scope.space.model}: {tell(error)}"
+            failed.setdefault((scope.space, channel), Degraded(channel, reason))
+    found = Found(
+        spaces=[_join(scope, answers, failed.keys()) for scope in scopes],
+        degraded=list(failed.values()),
+        left_out_words=max((answer.left_out_words for *_, answer in answers), default=0),
+        timings=_list_longest(answer.timings for *_, answer in answers),
+    )
+    is_alone = not found.has_answer and len(query.own) == len(query.datasets)
+    if failed and (query.fails_on_channel or is_alone):
+        raise Unavailable("; ".join(f"{each.channel}: {each.reason}" for each in found.degraded))
+    return found
 
 
-def _wait_for(running: Sequence[Future[_Answer]], deadline: float) -> Iterator[_Answer]:
+def _wait_for(running: Sequence[Future[Answer]], deadline: float) -> Iterator[Answer]:
     """Yields the answers that are there while others are not; ends with the last, or in time."""
     pending = set(running)
     while pending:
@@ -142,87 +132,27 @@ def find_cosines(
     return collect(future)
 
 
-def _join(answers: Mapping[Channel, _Answer], degraded: Sequence[Degraded]) -> Found:
-    timings: dict[str, float] = {}
-    for answer in answers.values():
-        timings |= answer.timings
-    return Found(
-        lists={channel: answer.hits for channel, answer in answers.items()},
-        degraded=degraded,
-        vector=next((a.vector for a in answers.values() if a.vector is not None), None),
-        idf_sum=next((a.idf_sum for a in answers.values() if a.idf_sum is not None), None),
-        left_out_words=sum(answer.left_out_words for answer in answers.values()),
-        timings=timings,
+def _join(
+    scope: SearchScope,
+    answers: Sequence[tuple[EmbeddingSpace, Channel, Answer]],
+    failed: Collection[tuple[EmbeddingSpace, Channel]],
+) -> FoundInSpace:
+    own = [(channel, answer) for space, channel, answer in answers if space == scope.space]
+    lists: dict[Channel, list[Hit]] = {}
+    for channel, answer in own:
+        if (scope.space, channel) not in failed:
+            lists.setdefault(channel, []).extend(answer.hits)
+    return FoundInSpace(
+        scope=scope,
+        lists=lists,
+        vector=next((answer.vector for _, answer in own if answer.vector is not None), None),
+        idf_sum=sum(answer.idf_sum for _, answer in own),
     )
 
 
-def _ask_vector(
-    query: Query, scope: SearchScope, searcher: Searcher, deadline: float
-) -> Callable[[], _Answer]:
-    def ask() -> _Answer:
-        watch = Stopwatch()
-        vector = query.vector
-        if vector is None:
-            embedder = searcher.embedder_for(query.space)
-            if embedder is None:
-                raise EmbedderFailed("this dataset embeds no queries")
-            vector = embedder.embed_query(query.text, _remaining(deadline))
-            watch.lap("embed")
-        hits = searcher.search.search_vector(scope, vector, searcher.depth, _remaining(deadline))
-        watch.lap("vector")
-        return _Answer(hits, watch.laps, vector)
-
-    return ask
-
-
-def _ask_text(
-    query: Query, scope: SearchScope, searcher: Searcher, deadline: float
-) -> Callable[[], _Answer]:
-    def ask() -> _Answer:
-        watch = Stopwatch()
-        engine = searcher.search
-        words = analyze(query.text)
-        distinct = set(words)
-        if len(distinct) > MOST_WORDS:
-            kept = set(
-                engine.pick_rarest(query.space, list(distinct), MOST_WORDS, _remaining(deadline))
-            )
-            words = [word for word in words if word in kept]
-        # BM25 alone is the score of a full-text search, and needs its ceiling.
-        alone = query.search_method is SearchMethod.FULL_TEXT and words
-        idf_sum = engine.sum_idf(query.space, words, _remaining(deadline)) if alone else None
-        hits = engine.search_text(
-            scope, words, searcher.depth, _remaining(deadline), None if alone else query.vector
-        )
-        watch.lap("text")
-        return _Answer(hits, watch.laps, None, idf_sum, len(distinct) - len(set(words)))
-
-    return ask
-
-
-def _ask_keyword(
-    query: Query, scope: SearchScope, searcher: Searcher, deadline: float
-) -> Callable[[], _Answer]:
-    def ask() -> _Answer:
-        watch = Stopwatch()
-        wanted = keywords(query.text)
-        kept = wanted
-        if len(wanted) > MOST_WORDS:
-            kept = tuple(
-                searcher.search.pick_rarest(query.space, wanted, MOST_WORDS, _remaining(deadline))
-            )
-        hits = searcher.search.search_keywords(scope, kept, searcher.depth, _remaining(deadline))
-        watch.lap("keyword")
-        return _Answer(hits, watch.laps, left_out_words=len(wanted) - len(kept))
-
-    return ask
-
-
-_ASK = {Channel.VECTOR: _ask_vector, Channel.TEXT: _ask_text, Channel.KEYWORD: _ask_keyword}
-
-
-def _remaining(deadline: float) -> float:
-    remaining = deadline - time.monotonic()
-    if remaining <= 0:
-        raise Unavailable(LATE)
-    return remaining
+def _list_longest(every: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    longest: dict[str, float] = {}
+    for timings in every:
+        for name, milliseconds in timings.items():
+            longest[name] = max(milliseconds, longest.get(name, 0.0))
+    return longest

@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from local.bars import watching
 from local.evaluation.filter_scores import Attempt, score
 from local.evaluation.questions import Question, read_questions
+from local.models import read_model_settings
 from local.tables import make_table
 from local.terminal import clean, open_console
 from shared.errors import ChatModelFailed, ConfigurationError
@@ -54,12 +53,7 @@ def evaluate_filter(file: Path, *, as_json: bool) -> bool:
 
 
 def _read_settings() -> ModelSettings:
-    try:
-        settings = ModelSettings()
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = f"WINNOW_{first['loc'][0]}".upper()
-        raise ConfigurationError(f"{name}: {first['msg']}") from error
+    settings = read_model_settings()
     if settings.chat_provider is None or settings.chat_model is None:
         raise ConfigurationError(
             "WINNOW_CHAT_PROVIDER and WINNOW_CHAT_MODEL say which model is asked; set both"

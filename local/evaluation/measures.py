@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 import ir_measures
+import numpy as np
 from ir_measures import RR, R, nDCG
+from numpy.typing import NDArray
 
 from local.evaluation.judgements import Grades
 
@@ -14,9 +16,12 @@ NAMES = tuple(_MEASURES)
 type Run = Mapping[str, Sequence[str]]
 """Query id → document ids, best first; a document counts where it is first seen."""
 
+type Figures = Mapping[str, NDArray[np.float64]]
+"""Measure → its figure of each judged query, shape (queries,), in [0, 1]."""
 
-def measure(grades: Grades, run: Run) -> dict[str, float]:
-    """Returns each measure's mean over the judged queries, each in [0, 1].
+
+def measure_each(grades: Grades, run: Run) -> Figures:
+    """Returns each measure's figure of every judged query, in the order of the grades.
 
     A query that was not answered counts 0; a negative grade counts as 0.
     """
@@ -31,7 +36,13 @@ def measure(grades: Grades, run: Run) -> dict[str, float]:
         for query, documents in run.items()
         for rank, document in enumerate(dict.fromkeys(documents))
     ]
-    sums = dict.fromkeys(_MEASURES.values(), 0.0)
-    for each in ir_measures.iter_calc(list(sums), qrels, ranked):
-        sums[each.measure] += each.value
-    return {name: sums[wanted] / len(grades) for name, wanted in _MEASURES.items()}
+    places = {query: place for place, query in enumerate(grades)}
+    figures = {measure: np.zeros(len(grades)) for measure in _MEASURES.values()}
+    for each in ir_measures.iter_calc(list(figures), qrels, ranked):
+        figures[each.measure][places[each.query_id]] = each.value
+    return {name: figures[wanted] for name, wanted in _MEASURES.items()}
+
+
+def measure(grades: Grades, run: Run) -> dict[str, float]:
+    """Returns each measure's mean over the judged queries, each in [0, 1]."""
+    return {name: float(each.mean()) for name, each in measure_each(grades, run).items()}

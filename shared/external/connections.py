@@ -1,8 +1,4 @@
-"""Connections to external bases: to an address that was checked, kept alive, never past a deadline.
-
-A hostile server could send a byte now and then for ever, so that no socket's own timeout ends it:
-a timer shuts the connection at the deadline.
-"""
+"""Connections to external bases: to an address that was checked, kept, never past a deadline."""
 
 import select
 import socket
@@ -12,10 +8,10 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import cached_property
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 
+from shared.deadlines import ShutAfter
 from shared.external.guard import Resolve, Target, find_address
 
 _PIECE = 65_536
@@ -74,19 +70,15 @@ class Connections:
         headers: Mapping[str, str],
         deadline: float,
     ) -> tuple[int, bytes]:
-        timer = threading.Timer(max(0.0, deadline - time.monotonic()), _shut, [connection.sock])
-        timer.daemon = True
-        timer.start()
         is_reusable = False
         try:
-            connection.sock.settimeout(_find_left(deadline))
-            connection.request("POST", path, body, headers)
-            with connection.getresponse() as response:
-                data = self._read(response)
-                _find_left(deadline)  # what the timer shut may look like an end
-                is_reusable = not response.will_close
+            with ShutAfter(connection.sock, deadline - time.monotonic()):
+                connection.sock.settimeout(_find_left(deadline))
+                connection.request("POST", path, body, headers)
+                with connection.getresponse() as response:
+                    data = self._read(response)
+            is_reusable = not response.will_close
         finally:
-            timer.cancel()
             if is_reusable:
                 self._keep(target, connection)
             else:
@@ -164,12 +156,6 @@ def _find_left(deadline: float) -> float:
     if left <= 0:
         raise TimeoutError
     return left
-
-
-def _shut(sock: socket.socket) -> None:
-    with suppress(OSError):  # it may be closed already
-        # Of the plain socket: a TLS one would have to agree with the other side first.
-        socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
 
 def _is_dead(connection: HTTPConnection) -> bool:

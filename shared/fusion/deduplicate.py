@@ -16,6 +16,7 @@ def deduplicate(lists: Mapping[Channel, Sequence[Hit]]) -> list[Candidate]:
     """
     standings: dict[str, dict[Channel, Standing]] = {}
     cosines: dict[str, float | None] = {}
+    bm25: dict[str, float | None] = {}
     for channel, hits in lists.items():
         found = 0
         for hit in hits:
@@ -28,7 +29,9 @@ def deduplicate(lists: Mapping[Channel, Sequence[Hit]]) -> list[Candidate]:
                 channels[channel] = Standing(earlier.rank, best)
             nearness = hit.score if channel is Channel.VECTOR and hit.cosine is None else hit.cosine
             cosines[hit.chunk_id] = _pick_best(cosines.get(hit.chunk_id), _read(nearness))
-    return [Candidate(id, channels, cosines[id]) for id, channels in standings.items()]
+            wording = hit.score if channel is Channel.TEXT else hit.bm25
+            bm25[hit.chunk_id] = _pick_best(bm25.get(hit.chunk_id), _read(wording))
+    return [Candidate(id, channels, cosines[id], bm25[id]) for id, channels in standings.items()]
 
 
 def identify(source: str, text: str) -> str:

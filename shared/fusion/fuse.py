@@ -7,6 +7,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from shared.fusion.balance import balance_weights
 from shared.fusion.explain import Explanation
 from shared.fusion.rank import Dropped, Scored, pass_threshold, rank
 from shared.fusion.rrf import rrf_scores
@@ -24,6 +25,17 @@ class FusionMethod(StrEnum):
     NONE = "none"
 
 
+class KeywordScoring(StrEnum):
+    """The form that K has: `keywords.dify_scores` or `bm25.bm25_scores`."""
+
+    DIFY = "dify"
+    BM25 = "bm25"
+
+
+DEFAULT_KEYWORD_SCORING = KeywordScoring.BM25
+"""The form that K has where a query says none."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FusionPlan:
     """How candidates become a list.
@@ -31,7 +43,8 @@ class FusionPlan:
     Attributes:
         search_method: a query of one channel is scored by that channel's component.
         method: what a hybrid query does; the others have no use for it.
-        weights: None for the method's own: 0.7 and 0.3 (weighted_score), equal (rrf).
+        weights: None for the method's own, which `weigh` tells.
+        keyword_scoring: the form of K, where the search method leaves a choice.
         rank_constant: of rrf.
         threshold: the least final score; None is off, 0 is a threshold.
     """
@@ -39,16 +52,42 @@ class FusionPlan:
     search_method: SearchMethod
     method: FusionMethod = FusionMethod.WEIGHTED_SCORE
     weights: Weights | None = None
+    keyword_scoring: KeywordScoring = DEFAULT_KEYWORD_SCORING
     rank_constant: int = 60
     threshold: float | None = None
 
     @property
-    def applied_weights(self) -> Weights | None:
-        """The weights that the scores are made with, their sum 1; None where there are none."""
+    def keyword_form(self) -> KeywordScoring | None:
+        """The form of K that the scores are made with; None where they are made without."""
+        match self.search_method:
+            case SearchMethod.FULL_TEXT:
+                return KeywordScoring.BM25
+            case SearchMethod.KEYWORD:
+                return self.keyword_scoring
+            case SearchMethod.HYBRID if self.method is FusionMethod.WEIGHTED_SCORE:
+                return self.keyword_scoring
+            case _:
+                return None
+
+    def weigh(self, vector: Scores, keyword: Scores | None) -> Weights | None:
+        """Returns the weights of the scores, their sum 1; None where they are made without.
+
+        Those that were asked for; else equal ones (rrf), Dify's own 0.7 and 0.3 for its K, and for
+        K of BM25 what these candidates call for.
+
+        Args:
+            vector: V of each candidate, shape (candidates,).
+            keyword: K, likewise; None where the scores are made without.
+        """
         if self.search_method is not SearchMethod.HYBRID or self.method is FusionMethod.NONE:
             return None
-        default = Weights(1, 1) if self.method is FusionMethod.RRF else Weights()
-        return (self.weights or default).scale()
+        if self.weights is not None:
+            return self.weights.scale()
+        if self.method is FusionMethod.RRF:
+            return Weights(1, 1).scale()
+        if self.keyword_scoring is KeywordScoring.DIFY:
+            return Weights().scale()
+        return balance_weights(vector, _require(keyword))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +122,10 @@ def fuse(
     Raises:
         ValueError: the plan's scores are made of K, and it is not there.
     """
-    weights = plan.applied_weights
+    cosines = _known(np.array([candidate.cosine for candidate in candidates], np.float64))
     keyword = None if keyword_scores is None else _known(keyword_scores)
-    scores = _score(candidates, plan, keyword, weights)
+    weights = plan.weigh(cosines, keyword)
+    scores = _score(candidates, plan, cosines, keyword, weights)
     shown = [None] * len(candidates) if keyword is None else keyword.tolist()
     scored = [
         Scored(
@@ -108,10 +148,10 @@ def fuse(
 def _score(
     candidates: Sequence[Candidate],
     plan: FusionPlan,
+    cosines: Scores,
     keyword: Scores | None,
     weights: Weights | None,
 ) -> Scores:
-    cosines = _known(np.array([candidate.cosine for candidate in candidates], np.float64))
     if plan.search_method is SearchMethod.SEMANTIC:
         return cosines
     if plan.search_method is not SearchMethod.HYBRID:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from shared.errors import InvalidRequest
+from shared.fusion.fuse import DEFAULT_KEYWORD_SCORING
 from shared.model import EmbeddingSpace, SearchMethod
 
 MOST_TOP_K = 100
@@ -36,7 +37,7 @@ class FusionBody(Body):
 
     method: Literal["weighted_score", "rrf", "reranking_model", "none"] = "weighted_score"
     weights: WeightsBody | None = None
-    keyword_scoring: Literal["dify", "bm25"] = "dify"
+    keyword_scoring: Literal["dify", "bm25"] = DEFAULT_KEYWORD_SCORING.value
     rank_constant: Annotated[int, Field(ge=1, le=10_000)] = 60
     reranking_model: dict[str, Any] | None = None
 
@@ -47,10 +48,6 @@ def check_available(fusion: FusionBody | None, pointer: str) -> None:
         return
     if fusion.method == "reranking_model" or fusion.reranking_model is not None:
         raise InvalidRequest.at(f"{pointer}/method", "reranking models are not available yet")
-    if fusion.keyword_scoring == "bm25":
-        raise InvalidRequest.at(
-            f"{pointer}/keyword_scoring", "bm25 scoring is not available yet; dify is"
-        )
 
 
 NEEDS_VECTORS = {SearchMethod.SEMANTIC, SearchMethod.HYBRID}

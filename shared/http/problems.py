@@ -30,6 +30,7 @@ STATUS: Mapping[type[WinnowError], int] = {
     errors.DatabaseUnavailable: 503,
     errors.EmbedderFailed: 503,
     errors.ChatModelFailed: 503,
+    errors.RerankerFailed: 503,
     errors.ExternalFailed: 503,
 }
 """What callers are told. Errors that are not here are faults of ours: 500, without details."""

@@ -64,6 +64,29 @@ def list_providers(settings: ModelSettings) -> frozenset[str]:
     return frozenset(providers)
 
 
+def choose_space(provider: str, model: str | None, dimension: int | None) -> EmbeddingSpace:
+    """Returns the space that an embedding setting names.
+
+    Args:
+        provider: of the vectors.
+        model: None only where the users bring the vectors.
+        dimension: None for the largest that the model is known to have.
+
+    Raises:
+        InvalidRequest: at /embedding/provider, /embedding/model or /embedding/dimension.
+    """
+    model = model or (provider if provider == "given" else None)
+    if model is None:
+        raise _refuse("model", "is needed")
+    known = KNOWN_MODELS.get(provider, {}).get(model, ())
+    dimension = dimension or max(known, default=None)
+    if dimension is None:
+        raise _refuse("dimension", "is needed: it is not known for this model")
+    space = EmbeddingSpace(provider, model, dimension)
+    check_space(space)
+    return space
+
+
 def check_space(space: EmbeddingSpace) -> None:
     """Refuses an embedding setting that no embedder fits.
 

@@ -8,6 +8,7 @@ from urllib3 import BaseHTTPResponse, PoolManager, Timeout
 from urllib3.exceptions import HTTPError, NewConnectionError, ProtocolError
 from urllib3.exceptions import TimeoutError as TimedOut
 
+from shared.deadlines import PUNCTUAL_POOLS
 from shared.errors import EmbedderFailed, Unavailable
 
 BUSY = (429, 503)
@@ -35,6 +36,7 @@ class Transport:
         self.failure = failure
         self._model = model
         self._pool = PoolManager(maxsize=connections)
+        self._pool.pool_classes_by_scheme = PUNCTUAL_POOLS
         self._places = threading.BoundedSemaphore(connections)
         self._pause = pause
 

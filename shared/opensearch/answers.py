@@ -9,6 +9,7 @@ from typing import Any
 
 from shared.errors import IndexUnavailable
 from shared.model import Hit, JsonObject
+from shared.opensearch.queries import BM25
 from shared.opensearch.scores import cosine_from_score
 
 _COSINE_DIGITS = 6
@@ -31,7 +32,7 @@ def read_vector_hits(answer: JsonObject, space_type: str) -> list[Hit]:
     for hit in _hits(answer):
         score = _number(hit["_score"])
         cosine = None if score is None else _rounded(cosine_from_score(space_type, score))
-        hits.append(Hit(_chunk_id(hit), cosine, cosine))
+        hits.append(Hit(_chunk_id(hit), cosine, cosine, _read_bm25(hit)))
     return sorted(hits, key=_best_first)  # rounding makes ties
 
 
@@ -47,8 +48,11 @@ def is_crowded(hits: Sequence[Hit], depth: int) -> bool:
 
 @_reading()
 def read_hits(answer: JsonObject) -> list[Hit]:
-    """Returns the hits of a text or keyword search, with the cosine where it was asked for."""
-    return [Hit(_chunk_id(hit), _number(hit["_score"]), _read_cosine(hit)) for hit in _hits(answer)]
+    """Returns the hits of a text or keyword search, with what else they were to bring along."""
+    return [
+        Hit(_chunk_id(hit), _number(hit["_score"]), _read_cosine(hit), _read_bm25(hit))
+        for hit in _hits(answer)
+    ]
 
 
 @_reading()
@@ -100,6 +104,10 @@ def _number(value: Any) -> float | None:
     if not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError("a score is a finite number")
     return float(value)
+
+
+def _read_bm25(hit: Mapping[str, Any]) -> float | None:
+    return _number(hit["matched_queries"].get(BM25)) if "matched_queries" in hit else None
 
 
 def _read_cosine(hit: Mapping[str, Any]) -> float | None:

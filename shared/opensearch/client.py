@@ -16,6 +16,7 @@ from opensearchpy import (
 )
 from urllib3 import Timeout
 
+from shared.deadlines import PUNCTUAL_POOLS
 from shared.errors import ConfigurationError, IndexUnavailable
 from shared.model import JsonObject
 
@@ -110,6 +111,12 @@ class SearchEngine:
         self._client.close()
 
 
+class _PunctualConnection(Urllib3HttpConnection):
+    def _create_urllib3_pool(self) -> None:
+        super()._create_urllib3_pool()
+        self.pool.ConnectionCls = PUNCTUAL_POOLS[self.pool.scheme].ConnectionCls
+
+
 class _BrokenConnection(IndexUnavailable):
     """The search index can't be reached."""
 
@@ -149,7 +156,7 @@ def connect(
         raise ConfigurationError(SERVERLESS)
     client = OpenSearch(
         url,
-        connection_class=Urllib3HttpConnection,
+        connection_class=_PunctualConnection,
         http_auth=_sign() if auth == "sigv4" else None,
         pool_maxsize=pool_size,
         max_retries=0,  # a retry of its own would not know the deadline

@@ -16,45 +16,46 @@ from shared.opensearch.mapping import SPACE_TYPE
 
 type Body = dict[str, Any]
 
+BM25 = "bm25"
+"""The name under which hits bring their BM25 along."""
+
 _COSINE = "cosineSimilarity(params.query, doc['vector'])"
 _BEST_FIRST = [{"_score": "desc"}, {"chunk": "asc"}]
 
 
-def vector_body(scope: SearchScope, vector: Vector, depth: int) -> Body:
+def vector_body(scope: SearchScope, vector: Vector, depth: int, words: Sequence[str] = ()) -> Body:
     """Asks for the nearest chunks of the scope by way of the graph: quick, nearly all of them."""
     nearest = {"vector": vector.tolist(), "k": depth, "filter": filter_scope(scope)}
-    return _ids({"knn": {"vector": nearest}}, depth)
+    return _ids(_with_bm25({"knn": {"vector": nearest}}, words), depth)
 
 
-def exact_vector_body(scope: SearchScope, vector: Vector, depth: int) -> Body:
+def exact_vector_body(
+    scope: SearchScope, vector: Vector, depth: int, words: Sequence[str] = ()
+) -> Body:
     """Asks for the nearest chunks by looking at every one of the scope."""
     script = {
         "lang": "knn",
         "source": "knn_score",
         "params": {"field": "vector", "query_value": vector.tolist(), "space_type": SPACE_TYPE},
     }
-    return _ids({"script_score": {"query": filter_scope(scope), "script": script}}, depth)
+    every = {"script_score": {"query": filter_scope(scope), "script": script}}
+    return _ids(_with_bm25(every, words), depth)
 
 
 def text_body(
     scope: SearchScope, words: Sequence[str], depth: int, vector: Vector | None = None
 ) -> Body:
     """Asks for chunks with any of the words, each counted as often as the query has it."""
-    alike: dict[int, list[str]] = defaultdict(list)
-    for word, times in Counter(words).items():
-        alike[times].append(word)
-    matches = [
-        {"match": {"text": {"query": " ".join(group), "boost": times}}}
-        for times, group in alike.items()
-    ]
-    body = _ids(_any_of(scope, matches), depth)
+    body = _ids(_any_of(scope, _match(words)), depth)
     return body if vector is None else body | _with_cosine(vector)
 
 
-def keyword_body(scope: SearchScope, keywords: Sequence[str], depth: int) -> Body:
+def keyword_body(
+    scope: SearchScope, keywords: Sequence[str], depth: int, words: Sequence[str] = ()
+) -> Body:
     """Asks for chunks with any of the keywords; each adds its idf to the score."""
     terms = [{"term": {"keywords": keyword}} for keyword in dict.fromkeys(keywords)]
-    return _ids(_any_of(scope, terms), depth)
+    return _ids(_with_bm25(_any_of(scope, terms), words), depth)
 
 
 def cosines_body(scope: SearchScope, chunk_ids: Sequence[str], vector: Vector) -> Body:
@@ -104,6 +105,26 @@ def _any_of(scope: SearchScope, clauses: Sequence[Body]) -> Body:
     query = filter_scope(scope)
     query["bool"] |= {"should": list(clauses), "minimum_should_match": 1}
     return query
+
+
+def _match(words: Sequence[str]) -> list[Body]:
+    alike: dict[int, list[str]] = defaultdict(list)
+    for word, times in Counter(words).items():
+        alike[times].append(word)
+    return [
+        {"match": {"text": {"query": " ".join(group), "boost": times}}}
+        for times, group in alike.items()
+    ]
+
+
+def _with_bm25(query: Body, words: Sequence[str]) -> Body:
+    """Has the hits bring their BM25 for these words along; finds and orders them as before."""
+    if not words:
+        return query
+    # A named query is scored for each hit by itself, whatever it adds to the hit's score.
+    named = {"bool": {"should": _match(words), "_name": BM25}}
+    nothing = {"constant_score": {"filter": named, "boost": 0}}
+    return {"bool": {"must": [query], "should": [nothing]}}
 
 
 def _ids(query: Body, size: int) -> Body:

@@ -27,15 +27,23 @@ class OpenSearchChunkSearch:
         self._prefix = prefix
 
     def search_vector(
-        self, scope: SearchScope, vector: Vector, depth: int, timeout: float
+        self,
+        scope: SearchScope,
+        vector: Vector,
+        depth: int,
+        timeout: float,
+        words: Sequence[str] = (),
     ) -> list[Hit]:
-        """Returns the nearest chunks; score and cosine are the true cosine, to six digits."""
+        """Returns the nearest chunks; score and cosine are the true cosine, to six digits.
+
+        With `words`, the BM25 of each hit that holds any of them too.
+        """
         deadline = time.monotonic() + timeout
-        body = queries.vector_body(scope, vector, depth)
+        body = queries.vector_body(scope, vector, depth, words)
         hits = answers.read_vector_hits(self._search(scope.space, body, timeout), SPACE_TYPE)
         if not answers.is_crowded(hits, depth):
             return hits
-        body = queries.exact_vector_body(scope, vector, depth)
+        body = queries.exact_vector_body(scope, vector, depth, words)
         remaining = deadline - time.monotonic()
         try:
             return answers.read_vector_hits(self._search(scope.space, body, remaining), SPACE_TYPE)
@@ -61,12 +69,20 @@ class OpenSearchChunkSearch:
         return answers.read_hits(self._search(scope.space, body, timeout))
 
     def search_keywords(
-        self, scope: SearchScope, keywords: Sequence[str], depth: int, timeout: float
+        self,
+        scope: SearchScope,
+        keywords: Sequence[str],
+        depth: int,
+        timeout: float,
+        words: Sequence[str] = (),
     ) -> list[Hit]:
-        """Returns chunks that have any of the keywords, the rarest and most matches first."""
+        """Returns chunks that have any of the keywords, the rarest and most matches first.
+
+        With `words`, the BM25 of each hit that holds any of them too.
+        """
         if not keywords:
             return []
-        body = queries.keyword_body(scope, keywords, depth)
+        body = queries.keyword_body(scope, keywords, depth, words)
         return answers.read_hits(self._search(scope.space, body, timeout))
 
     def find_cosines(
@@ -121,6 +137,7 @@ class OpenSearchChunkSearch:
             body=data,
             params={
                 "allow_partial_search_results": "false",
+                "include_named_queries_score": "true",
                 # The same query asks the same copy of each shard: copies can differ in what they
                 # count, and two runs give the same order.
                 "preference": str(zlib.crc32(data.encode())),

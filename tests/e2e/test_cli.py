@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import socket
 import stat
@@ -220,34 +221,61 @@ def test_a_search_is_told_what_is_wrong_with_it(shell: Shell, serving: str) -> N
     assert "There is no file or folder" in err
 
 
-def test_p01_p06_a_collection_is_measured(shell: Shell, serving: str, tmp_path: Path) -> None:
-    assert serving
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    folder = tmp_path / "few"
+    folder.mkdir()
     documents = ["alpha beta", "gamma delta", "epsilon zeta", ""]
     lines = [json.dumps({"id": n, "text": words}) for n, words in enumerate(documents, 1)]
-    (tmp_path / "docs.jsonl").write_text("\n".join(lines))
+    (folder / "docs.jsonl").write_text("\n".join(lines))
     queries = [{"id": "a", "text": "beta alpha"}, {"id": "b", "text": "omega"}]
-    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
-    (tmp_path / "qrels.tsv").write_bytes(b"query-id\tcorpus-id\tscore\r\na\t1\t1\r\nb\t2\t1\r\n")
-    found = shell.json("eval", tmp_path, "--json", "-", "--method", "text", "--method", "rrf")
+    (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
+    (folder / "qrels.tsv").write_bytes(b"query-id\tcorpus-id\tscore\r\na\t1\t1\r\nb\t2\t1\r\n")
+    return folder
+
+
+def test_p01_p06_p08_a_collection_is_measured(shell: Shell, serving: str, collection: Path) -> None:
+    assert serving
+    found = shell.json("eval", collection, "--json", "-", "--method", "text", "--method", "rrf")
     assert (found["documents"], found["empty_documents"], found["queries"]) == (3, 1, 2)
     text_, rrf = found["methods"]
-    assert (text_["method"], text_["answered"]) == ("text", 1)
+    assert (text_["method"], text_["answered"], text_["above_default"]) == ("text", 1, None)
     assert (text_["nDCG@10"], text_["recall@10"], text_["MRR@10"]) == (0.5, 0.5, 0.5)
     assert (rrf["answered"], rrf["recall@10"]) == (2, 1.0)
     assert 0 < rrf["p50_ms"] <= rrf["p95_ms"]
 
-    file = tmp_path / "figures.json"
-    out, err = shell.run("eval", tmp_path, "--json", file, "--method", "text", "--limit", 1)
+    file = collection / "figures.json"
+    out, err = shell.run("eval", collection, "--json", file, "--method", "text", "--limit", 1)
     assert json.loads(file.read_text())["methods"][0]["nDCG@10"] == 1.0
     assert re.search(r"^text +│ +1\.0000", out, re.MULTILINE)
     assert "1 empty documents were left out." in out
     assert "HTTP" in out
     assert "Ingesting" in err
-    _, err = shell.run("eval", tmp_path, "--method", "text", "--json", tmp_path, code=1)
+    _, err = shell.run("eval", collection, "--method", "text", "--json", collection, code=1)
     assert "Is a directory" in err
     assert "Traceback" not in err
-    _, err = shell.run("eval", tmp_path, "--method", "magic", code=2)
+    _, err = shell.run("eval", collection, "--method", "magic", code=2)
     assert "magic" in err
+
+
+def test_several_collections_are_compared_with_the_default(
+    shell: Shell, serving: str, collection: Path
+) -> None:
+    assert serving
+    other = collection.with_name("other")
+    shutil.copytree(collection, other)
+    found = shell.json(
+        "eval", collection, other, "--json", "-", "--method", "default", "--method", "text"
+    )
+    assert [each["collection"] for each in found] == ["few", "other"]
+    for each in found:
+        default, text_ = each["methods"]
+        above = text_["above_default"]["nDCG@10"]
+        assert above["mean"] == pytest.approx(text_["nDCG@10"] - default["nDCG@10"])
+        assert above["low"] <= above["mean"] <= above["high"] <= 0
+    _, err = shell.run("eval", collection, collection / "none", code=1)
+    assert "holds neither docs.jsonl" in err
+    assert "Asking" not in err
 
 
 def test_the_api_is_described_and_guarded(shell: Shell, serving: str) -> None:

@@ -43,11 +43,17 @@ class InMemoryChunks:
             self._visible[space] = dict(self._written[space])
 
     def search_vector(
-        self, scope: SearchScope, vector: Vector, depth: int, timeout: float
+        self,
+        scope: SearchScope,
+        vector: Vector,
+        depth: int,
+        timeout: float,
+        words: Sequence[str] = (),
     ) -> list[Hit]:
         del timeout
-        found = {chunk.id: _cosine(chunk, vector) for chunk in self._permitted(scope)}
-        return _best([Hit(chunk_id, cosine, cosine) for chunk_id, cosine in found.items()], depth)
+        bm25 = self._bm25(scope.space, words)
+        found = [(chunk, _cosine(chunk, vector)) for chunk in self._permitted(scope)]
+        return _best([Hit(chunk.id, cosine, cosine, bm25(chunk)) for chunk, cosine in found], depth)
 
     def search_text(
         self,
@@ -61,23 +67,33 @@ class InMemoryChunks:
         score = self._bm25(scope.space, words)
         return _best(
             [
-                Hit(chunk.id, score(chunk), None if vector is None else _cosine(chunk, vector))
+                Hit(chunk.id, bm25, None if vector is None else _cosine(chunk, vector))
                 for chunk in self._permitted(scope)
-                if set(words) & set(chunk.words.split())
+                if (bm25 := score(chunk)) is not None
             ],
             depth,
         )
 
     def search_keywords(
-        self, scope: SearchScope, keywords: Sequence[str], depth: int, timeout: float
+        self,
+        scope: SearchScope,
+        keywords: Sequence[str],
+        depth: int,
+        timeout: float,
+        words: Sequence[str] = (),
     ) -> list[Hit]:
         del timeout
+        bm25 = self._bm25(scope.space, words)
         shown = self._shown(scope.space).values()
         holding = Counter(keyword for chunk in shown for keyword in set(chunk.keywords))
         found = ((chunk, set(keywords) & set(chunk.keywords)) for chunk in self._permitted(scope))
         return _best(
             [
-                Hit(chunk.id, sum(_idf(len(shown), holding[word]) for word in matches))
+                Hit(
+                    chunk.id,
+                    sum(_idf(len(shown), holding[word]) for word in matches),
+                    bm25=bm25(chunk),
+                )
                 for chunk, matches in found
                 if matches
             ],
@@ -133,13 +149,17 @@ class InMemoryChunks:
         shown = self._shown(space).values()
         return Counter(word for chunk in shown for word in set(chunk.words.split()))
 
-    def _bm25(self, space: EmbeddingSpace, words: Sequence[str]) -> Callable[[IndexedChunk], float]:
+    def _bm25(
+        self, space: EmbeddingSpace, words: Sequence[str]
+    ) -> Callable[[IndexedChunk], float | None]:
         shown, holding = self._shown(space).values(), self._holding(space)
         lengths = [len(chunk.words.split()) for chunk in shown]
         average = sum(lengths) / max(1, len(lengths))
 
-        def score(chunk: IndexedChunk) -> float:
+        def score(chunk: IndexedChunk) -> float | None:
             tokens = chunk.words.split()
+            if not set(words) & set(tokens):
+                return None
             damping = K1 * (1 - B + B * len(tokens) / average)
             return sum(
                 (K1 + 1) * _idf(len(shown), holding[word]) * times / (times + damping)

@@ -16,9 +16,9 @@ from functions.ingest.pipeline import ingest
 from functions.manage import datasets, documents, fields
 from functions.manage.parts import Parts as ManageParts
 from functions.retrieve.app import make_router
+from functions.retrieve.channels import Searcher
 from functions.retrieve.parts import Parts as RetrieveParts
 from functions.retrieve.pool import Pool
-from functions.retrieve.search import Searcher
 from shared.errors import WinnowError
 from shared.external.client import ExternalClient
 from shared.external.guard import split_hosts

@@ -5,9 +5,10 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import Engine, create_engine, make_url, text
+from sqlalchemy import Engine, create_engine, event, make_url, text
 
 from functions.migrate.run import upgrade
 from shared.content.folder import FolderContentStore
@@ -64,6 +65,19 @@ def app(
     made.retrieve_parts.searcher.pool.close()
     engine.close()
     delete_indices(opensearch_url, prefix)
+
+
+@pytest.fixture
+def statements(app: App) -> Iterator[list[str]]:
+    """Every statement that goes to the database."""
+    sent: list[str] = []
+
+    def note(_conn: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        sent.append(statement)
+
+    event.listen(app.engine, "before_cursor_execute", note)
+    yield sent
+    event.remove(app.engine, "before_cursor_execute", note)
 
 
 @pytest.fixture

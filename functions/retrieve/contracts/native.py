@@ -6,24 +6,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, FiniteFloat
 
+from functions.retrieve.contracts.spaces import check_spaces, list_spaces, read_vector
 from functions.retrieve.query import Applied, AutomaticFilter, Query, Result
 from shared.errors import InvalidRequest
-from shared.fusion.fuse import FusionMethod, FusionPlan
+from shared.fusion.fuse import FusionMethod, FusionPlan, KeywordScoring
 from shared.fusion.weighted import Weights
-from shared.http.bodies import (
-    NEEDS_VECTORS,
-    Body,
-    FusionBody,
-    QueryText,
-    RetrievalBody,
-    check_available,
-    check_method,
-)
+from shared.http.bodies import Body, FusionBody, QueryText, RetrievalBody, check_available
 from shared.metadata.conditions import Joiner, Tree
 from shared.metadata.parse import parse_filter
 from shared.metadata.variables import fill_conditions
-from shared.model import Dataset, EmbeddingSpace, JsonObject, SearchMethod, Vector
-from shared.models.vectors import VectorRefused, as_vector, unit
+from shared.model import Dataset, EmbeddingSpace, JsonObject, SearchMethod
 
 MOST_ANSWER_BYTES = 5_000_000
 
@@ -67,24 +59,22 @@ def to_query(body: RetrieveBody, tenant_id: str, datasets: Sequence[Dataset]) ->
     """
     if body.attachments:
         raise InvalidRequest.at("/attachments", "image queries are not available yet")
-    own = [dataset for dataset in datasets if dataset.external is None]
-    space = _agree(own) if own else None
+    spaces = list_spaces(datasets)
     settings = RetrievalBody.model_validate(
-        _defaults(datasets[0], space)
+        _defaults(datasets[0], spaces)
         | body.model_dump(include=set(RetrievalBody.model_fields), exclude_unset=True)
     )
-    method = SearchMethod(settings.search_method)
-    if space:
-        check_method(method, space, "/search_method")
+    plan = _plan(settings, body.fusion)
+    check_spaces(spaces, plan)
     return Query(
         tenant_id=tenant_id,
         text=body.query,
         datasets=datasets,
         filter=_read_filter(body.metadata_filtering),
         automatic=_read_automatic(body.metadata_filtering),
-        plan=_plan(settings, method, body.fusion),
+        plan=plan,
         top_k=settings.top_k,
-        vector=_read_vector(body.query_vector, space, method) if space else None,
+        vector=read_vector(body.query_vector, spaces, plan.search_method),
         deadline=body.deadline_ms / 1000,
         fails_on_channel=body.on_channel_failure == "error",
         condition=_pass_on(body.metadata_filtering),
@@ -119,24 +109,14 @@ def _write(answer: Mapping[str, Any]) -> bytes:
     return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
-def _agree(datasets: Sequence[Dataset]) -> EmbeddingSpace:
-    spaces = {dataset.space for dataset in datasets}
-    if len(spaces) > 1:
-        raise InvalidRequest.at(
-            "/dataset_ids",
-            "these datasets have different embedding models, whose scores can't be compared: "
-            "ask each model's datasets in a query of their own",
-        )
-    return datasets[0].space
-
-
-def _defaults(dataset: Dataset, space: EmbeddingSpace | None) -> dict[str, Any]:
-    economy = space is not None and not space.has_vectors
+def _defaults(dataset: Dataset, spaces: Sequence[EmbeddingSpace]) -> dict[str, Any]:
+    economy = bool(spaces) and not spaces[0].has_vectors
     usual = {"search_method": SearchMethod.KEYWORD} if economy else {}
     return usual | dict(dataset.retrieval)
 
 
-def _plan(settings: RetrievalBody, method: SearchMethod, sent: FusionBody | None) -> FusionPlan:
+def _plan(settings: RetrievalBody, sent: FusionBody | None) -> FusionPlan:
+    method = SearchMethod(settings.search_method)
     fusion = settings.fusion or FusionBody()
     check_available(fusion, "/fusion")
     # A dataset's default waits for hybrid queries; only what the caller names is wrong here.
@@ -150,6 +130,7 @@ def _plan(settings: RetrievalBody, method: SearchMethod, sent: FusionBody | None
         search_method=method,
         method=FusionMethod(fusion.method),
         weights=Weights(weights.vector, weights.keyword) if weights else None,
+        keyword_scoring=KeywordScoring(fusion.keyword_scoring),
         rank_constant=fusion.rank_constant,
         threshold=settings.score_threshold,
     )
@@ -195,22 +176,6 @@ def _pass_on(body: FilterBody | None) -> JsonObject | None:
         "logical_operator": (body.logical_operator or "and").lower(),
         "conditions": fill_conditions(body.conditions, inputs, place),
     }
-
-
-def _read_vector(
-    sent: Sequence[float] | None, space: EmbeddingSpace, method: SearchMethod
-) -> Vector | None:
-    if sent is None:
-        if space.provider == "given" and method in NEEDS_VECTORS:
-            raise InvalidRequest.at("/query_vector", "this dataset needs a vector with each query")
-        return None
-    if not space.has_vectors:
-        raise InvalidRequest.at("/query_vector", "an economy dataset has no vectors")
-    try:
-        # Only its direction counts; a length that float32 can't square would lose it.
-        return unit(as_vector(sent, space.dimension))
-    except VectorRefused as error:
-        raise InvalidRequest.at("/query_vector", str(error)) from error
 
 
 def _show_record(record: Any, explain: bool) -> dict[str, Any]:

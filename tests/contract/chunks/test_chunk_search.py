@@ -119,6 +119,38 @@ def test_text_hits_bring_their_cosine_when_there_is_a_vector(
     assert all(hit.cosine is None for hit in without)
 
 
+@pytest.mark.parametrize("words", [["refund"], ["policy", "window", "policy", "unknown"]])
+def test_hits_of_other_searches_bring_the_bm25_that_a_text_search_gives_them(
+    chunks: Chunks, space: EmbeddingSpace, words: list[str]
+) -> None:
+    wanted = scope(space, *BOTH)
+    bm25 = {hit.chunk_id: hit.score for hit in chunks.search.search_text(wanted, words, 99, LIMIT)}
+    every = [word for known in CORPUS for word in known.keywords]
+    pairs = [
+        [chunks.search.search_vector(wanted, EAST, 99, LIMIT, *more) for more in ([words], [])],
+        [chunks.search.search_keywords(wanted, every, 99, LIMIT, *more) for more in ([words], [])],
+    ]
+    for brought, plain in pairs:
+        assert len(brought) == 8
+        assert {h.chunk_id: h.bm25 for h in brought if h.bm25 is not None} == bm25
+        assert [hit._replace(bm25=None) for hit in brought] == list(plain)
+
+
+def test_hits_that_are_counted_one_by_one_bring_their_bm25_too(
+    chunks: Chunks, new_space: Callable[[int], EmbeddingSpace]
+) -> None:
+    space = new_space(2)
+    copies = [chunk(f"c{n}", "copy", (1, 0)) for n in range(20)]
+    chunks.index.upsert(space, [*copies, chunk("word", "rare copy", (1, 0))])
+    chunks.index.refresh(space)
+    by_text = chunks.search.search_text(scope(space), ["rare"], 99, LIMIT)
+    # So many ties that the graph is not trusted.
+    found = chunks.search.search_vector(scope(space), vector(1, 0), 99, LIMIT, ["rare"])
+    brought = {hit.chunk_id: hit.bm25 for hit in found if hit.bm25 is not None}
+    assert brought == {hit.chunk_id: hit.score for hit in by_text}
+    assert len(found) == 21
+
+
 def test_keyword_hits_come_with_the_rarest_and_most_matches_first(
     chunks: Chunks, space: EmbeddingSpace
 ) -> None:

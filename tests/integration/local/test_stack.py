@@ -17,6 +17,7 @@ from local import stack
 from local.artifacts import model_files
 from local.errors import EngineError
 from local.home import Home
+from local.pins import MODEL_FILES
 from local.process import GUARD, find_processes
 from local.progress import NoProgress
 
@@ -178,7 +179,7 @@ def read_arguments(pid: int) -> list[str]:
 
 
 def test_models_load_from_the_cache() -> None:
-    for name in ("bge-small-en-v1.5", "bge-small-zh-v1.5"):
+    for name in MODEL_FILES:
         files = model_files(name)
         assert files.model.stat().st_size > 20_000_000
         assert files.tokenizer.read_text(encoding="utf-8").startswith("{")

@@ -16,6 +16,8 @@ def test_opensearch_is_made_of_62_jars_and_one_plugin() -> None:
     assert packagings.count("zip") == 1
 
 
-def test_every_model_has_an_archive() -> None:
+def test_every_model_has_an_archive_that_says_by_whom_it_is_fetched() -> None:
     for name in MODEL_FILES:
-        assert find_model(name).name.startswith("langchain4j-embeddings-bge-small-")
+        archive = find_model(name)
+        assert bool(archive.group) == (archive.packaging == "jar")
+        assert archive.packaging in {"jar", "whl"}

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, event
 from functions.retrieve.pool import Pool
 from shared.errors import IndexUnavailable
 from tests.integration.app import App, Json, build, group, near, where
-from tests.integration.functions.retrieve.test_channels import Watched
+from tests.integration.watched import Watched
 from tests.servers.external import KEY, ExternalServer, record, refuse
 from tests.servers.server import Reply
 
@@ -374,7 +374,7 @@ def test_a_full_pool_degrades_and_does_not_wait(world: World) -> None:
 
 
 def test_bases_take_no_threads_from_the_channels(world: World) -> None:
-    pool, outside = Pool(2), Pool(1)
+    pool, outside = Pool(3), Pool(1)
     bases = [world.external(record("a", 0.5)), world.external(record("b", 0.6))]
     found = (
         world.app.with_search(world.app.search, pool, outside=outside)
@@ -388,7 +388,7 @@ def test_bases_take_no_threads_from_the_channels(world: World) -> None:
 
 
 def test_their_own_settings_hold_where_they_come_first(world: World) -> None:
-    outside = world.external(record("a", 0.5), record("b", 0.4), retrieval={"top_k": 1})
+    outside = world.external(record("a", 0.3), record("b", 0.2), retrieval={"top_k": 1})
     assert world.app.titles([outside, world.own], "refund") == ["near"]
     economy = world.app.economy()
     world.app.put_text(economy, "words", "refund policy")

@@ -11,6 +11,7 @@ from tests.integration.app import App, Json, near, where
 
 METHODS = ["semantic_search", "full_text_search", "keyword_search", "hybrid_search"]
 FLOAT32 = 1e-5
+DIFY: Json = {"fusion": {"keyword_scoring": "dify"}}
 
 
 def weigh(vector: float, keyword: float, **more: Any) -> Json:
@@ -32,7 +33,7 @@ def golden(app: App) -> str:
 
 
 def test_the_golden_figures_come_out_of_the_api(app: App, golden: str) -> None:
-    found = app.retrieve(golden, "refund policy", explain=True)
+    found = app.retrieve(golden, "refund policy", explain=True, **DIFY)
     assert [r["title"] for r in found["records"]] == ["twice", "annual", "shipping"]
     expected = {"twice": (0.40, 1.0, 0.58), "annual": (0.55, 0.605349, 0.566605),
                 "shipping": (0.20, 0.0, 0.14)}  # fmt: skip
@@ -62,9 +63,8 @@ def test_e01_the_threshold_is_compared_with_the_fused_score(app: App) -> None:
     dataset = app.dataset()
     app.put(dataset, "kept", near("refund", 0.30))
     app.put(dataset, "lost", near("shipping", 0.9))
-    found = app.retrieve(
-        dataset, "refund", fusion=weigh(0.5, 0.5), score_threshold=0.5, explain=True
-    )
+    fusion = weigh(0.5, 0.5, keyword_scoring="dify")
+    found = app.retrieve(dataset, "refund", fusion=fusion, score_threshold=0.5, explain=True)
     assert scores(found) == pytest.approx({"kept": 0.65}, abs=FLOAT32)
     [dropped] = found["dropped"]
     assert dropped["reason"] == "threshold"
@@ -77,7 +77,7 @@ def test_e03_a_score_that_equals_the_threshold_is_kept(app: App) -> None:
     app.put(dataset, "equal", {"text": "refund", "vector": [3, 4, 0, 0]})
     query: Json = {"query_vector": [1, 0, 0, 0], "score_threshold": 0.6}
     assert app.titles(dataset, "refund", search_method="semantic_search", **query) == ["equal"]
-    query["score_threshold"] = 0.72  # .7 · .6 + .3 · 1
+    query |= DIFY | {"score_threshold": 0.72}  # .7 · .6 + .3 · 1
     assert app.titles(dataset, "refund", **query) == ["equal"]
     query["score_threshold"] = 0.7200001
     assert app.titles(dataset, "refund", **query) == []
@@ -86,8 +86,8 @@ def test_e03_a_score_that_equals_the_threshold_is_kept(app: App) -> None:
 def test_e05_scores_are_made_once_whatever_the_number_of_datasets(app: App, golden: str) -> None:
     other = app.dataset()
     app.put(other, "elsewhere", near("nothing alike", 0.1))
-    alone = scores(app.retrieve(golden, "refund policy"))
-    together = scores(app.retrieve([golden, other, golden], "refund policy", top_k=10))
+    alone = scores(app.retrieve(golden, "refund policy", **DIFY))
+    together = scores(app.retrieve([golden, other, golden], "refund policy", top_k=10, **DIFY))
     together.pop("elsewhere")
     assert set(together) == set(alone)
     assert together["twice"] == pytest.approx(0.58, abs=FLOAT32)
@@ -298,7 +298,7 @@ def test_j03_the_text_channel_alone_fills_top_k(app: App, large: str) -> None:
 
 
 def test_d18_the_words_of_the_answer_come_with_their_place(app: App, golden: str) -> None:
-    [record] = app.retrieve(golden, "shipping times", top_k=1)["records"]
+    [record] = app.retrieve(golden, "shipping times", top_k=1, **DIFY)["records"]
     assert record["content"] == "shipping times"
     assert (record["position"], record["page"], record["source"]) == (1, None, None)
     assert record["metadata"] == {}

@@ -104,13 +104,6 @@ def test_a_dataset_that_embeds_takes_text_and_finds_it(app: App) -> None:
     assert answer.json()["records"][0]["explain"]["vector_score"] > 0
 
 
-def test_datasets_of_different_embedding_models_are_not_compared(app: App, dataset: str) -> None:
-    other = app.dataset(model="another")
-    refused = app.ask([dataset, other], "refund", query_vector=[1, 0])
-    assert refused.status_code == 400
-    assert refused.json()["errors"][0]["pointer"] == "/dataset_ids"
-
-
 def test_a_datasets_own_settings_are_the_defaults_of_its_queries(app: App) -> None:
     retrieval: Json = {"search_method": "semantic_search", "top_k": 1, "score_threshold": 0.45}
     dataset = app.dataset(retrieval=retrieval)
@@ -176,7 +169,6 @@ def test_j06_an_index_that_was_deleted_by_hand_comes_back_with_the_next_document
     ("body", "pointer"),
     [
         ({"fusion": {"method": "reranking_model"}}, "/fusion/method"),
-        ({"fusion": {"keyword_scoring": "bm25"}}, "/fusion/keyword_scoring"),
         ({"attachments": [{"media_type": "image/png", "data": ""}]}, "/attachments"),
     ],
 )

@@ -1,5 +1,5 @@
 import threading
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -40,13 +40,36 @@ def test_a_task_that_fails_frees_its_thread() -> None:
     pool.close()
 
 
-def test_queries_wait_outside_until_another_ends() -> None:
+def test_queries_wait_outside_until_enough_others_end() -> None:
     pool = Pool(4)
-    with ExitStack() as inside:
-        inside.enter_context(pool.admit(1))
-        inside.enter_context(pool.admit(1))
-        with pytest.raises(Unavailable, match="too many"), pool.admit(0):
-            pass
-    with pool.admit(0):
+
+    def come_in() -> bool:
+        with pool.admit(4, 10):
+            return True
+
+    with ThreadPoolExecutor(1) as caller:
+        with pool.admit(3, 0):
+            with pytest.raises(Unavailable, match="too many"), pool.admit(2, 0):
+                pass
+            with pool.admit(1, 0):
+                waiting = caller.submit(come_in)
+        assert waiting.result(10)
+    pool.close()
+
+
+def test_a_query_of_more_tasks_than_threads_comes_in_alone() -> None:
+    pool = Pool(2)
+    with pool.admit(3, 0), pytest.raises(Unavailable), pool.admit(1, 0):
         pass
+    with pool.admit(1, 0), pool.admit(1, 0):
+        pass
+    pool.close()
+
+
+def test_a_thread_is_free_before_anybody_knows_that_its_task_is_done() -> None:
+    pool = Pool(1)
+    for n in range(2_000):
+        started = pool.start(lambda: 7)
+        assert started is not None, n
+        assert started.result(10) == 7
     pool.close()

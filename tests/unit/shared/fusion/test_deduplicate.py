@@ -7,7 +7,7 @@ from shared.fusion.deduplicate import deduplicate, identify
 from shared.model import Candidate, Channel, Hit, Standing
 
 SCORES = st.none() | st.floats(allow_nan=True, allow_infinity=True)
-HITS = st.lists(st.builds(Hit, st.sampled_from("abcdef"), SCORES, SCORES), max_size=12)
+HITS = st.lists(st.builds(Hit, st.sampled_from("abcdef"), SCORES, SCORES, SCORES), max_size=12)
 LISTS = st.dictionaries(st.sampled_from(Channel), HITS)
 
 
@@ -26,9 +26,10 @@ def test_f01_a_chunk_found_by_three_channels_comes_once_with_each_standing() -> 
                 Channel.KEYWORD: Standing(1, 2.0),
             },
             0.4,
+            14.2,
         ),
         Candidate("y", {Channel.VECTOR: Standing(2, 0.3)}, 0.3),
-        Candidate("z", {Channel.TEXT: Standing(1, 20.0)}, 0.1),
+        Candidate("z", {Channel.TEXT: Standing(1, 20.0)}, 0.1, 20.0),
     ]
 
 
@@ -68,6 +69,17 @@ def test_e11_a_hit_without_a_score_takes_its_cosine_from_where_it_is_known() -> 
     assert deduplicate({Channel.TEXT: [Hit("x", 14.2)]})[0].cosine is None
 
 
+def test_bm25_is_the_text_channels_score_or_comes_along_with_another_channels_hit() -> None:
+    found = deduplicate(
+        {
+            Channel.VECTOR: [Hit("x", 0.4, 0.4, 14.2), Hit("y", 0.3, 0.3, 7.5), Hit("z", 0.1)],
+            Channel.TEXT: [Hit("x", 14.2)],
+            Channel.KEYWORD: [Hit("k", 3.0, bm25=2.0)],
+        }
+    )
+    assert {c.chunk_id: c.bm25 for c in found} == {"x": 14.2, "y": 7.5, "z": None, "k": 2.0}
+
+
 @given(LISTS)
 def test_ranks_are_one_to_n_and_every_id_is_there_once(lists: dict[Channel, list[Hit]]) -> None:
     found = deduplicate(lists)
@@ -83,7 +95,7 @@ def test_ranks_are_one_to_n_and_every_id_is_there_once(lists: dict[Channel, list
 def test_every_figure_is_known_or_none(lists: dict[Channel, list[Hit]]) -> None:
     for candidate in deduplicate(lists):
         figures = [standing.score for standing in candidate.channels.values()]
-        for figure in (*figures, candidate.cosine):
+        for figure in (*figures, candidate.cosine, candidate.bm25):
             assert figure is None or math.isfinite(figure)
 
 

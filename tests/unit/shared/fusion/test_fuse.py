@@ -3,16 +3,18 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
+from statistics import mean, pvariance
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shared.fusion.deduplicate import deduplicate
-from shared.fusion.fuse import Fused, FusionMethod, FusionPlan, fuse
+from shared.fusion.fuse import Fused, FusionMethod, FusionPlan, KeywordScoring, fuse
 from shared.fusion.rank import DropReason, cut, shown_score
 from shared.fusion.weighted import Weights
 from shared.model import Candidate, Channel, Hit, SearchMethod, Standing
@@ -167,6 +169,20 @@ def test_the_explanation_shows_what_made_the_score() -> None:
     assert fuse(find(0.4), RRF).ranked[0].explanation.weights == Weights(0.5, 0.5)
 
 
+@pytest.mark.parametrize("scoring", KeywordScoring)
+def test_which_form_of_k_a_query_needs(scoring: KeywordScoring) -> None:
+    def form(search_method: SearchMethod, method: FusionMethod) -> KeywordScoring | None:
+        how = FusionPlan(search_method=search_method, method=method, keyword_scoring=scoring)
+        return how.keyword_form
+
+    for method in FusionMethod:
+        assert form(SearchMethod.SEMANTIC, method) is None
+        assert form(SearchMethod.FULL_TEXT, method) is KeywordScoring.BM25
+        assert form(SearchMethod.KEYWORD, method) is scoring
+        weighs = method is FusionMethod.WEIGHTED_SCORE
+        assert form(SearchMethod.HYBRID, method) is (scoring if weighs else None)
+
+
 def test_keyword_scores_are_not_forgotten() -> None:
     for how in (WEIGHTED, FULL_TEXT, KEYWORD):
         with pytest.raises(ValueError, match="keyword_scores"):
@@ -195,6 +211,114 @@ def test_scores_are_finite_and_never_rise(
     assert shown == sorted(shown, reverse=True)
     assert all(0 <= score <= 1 for score in shown)
     assert cut(fused.ranked, 3)[0] == cut(fused.ranked, 8)[0][:3]
+
+
+WEIGHTS = st.tuples(st.floats(0, 10), st.floats(0, 10)).filter(any).map(lambda w: Weights(*w))
+COSINES = st.floats(-1, 1).map(lambda cosine: round(cosine, 6))  # as the engine gives them
+HITS = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.none() | COSINES).map(lambda h: Hit(*h)))
+HYBRIDS = st.builds(
+    FusionPlan,
+    search_method=st.just(SearchMethod.HYBRID),
+    method=st.sampled_from(FusionMethod),
+    weights=st.none() | WEIGHTS,
+    keyword_scoring=st.sampled_from(KeywordScoring),
+    rank_constant=st.integers(1, 100),
+    threshold=st.none() | st.floats(-1, 1),
+)
+SHARES = st.floats(0, 1).map(lambda share: round(share, 9))
+KEYWORD_SCORES = st.fixed_dictionaries(dict.fromkeys("abcdefgh", SHARES))
+
+
+def weigh_naively(v: list[float], k: list[float], how: FusionPlan) -> tuple[float, float]:
+    if how.weights:
+        return how.weights.vector, how.weights.keyword
+    if how.method is not FusionMethod.WEIGHTED_SCORE:
+        return 1, 1
+    if how.keyword_scoring is KeywordScoring.DIFY or len(v) <= 3:
+        return 0.7, 0.3
+
+    def separate(x: list[float]) -> float:
+        return (mean(sorted(x)[-3:]) - mean(x)) / (pvariance(x) + 0.01**2)
+
+    found = 0.7 * separate(v), 0.3 * separate(k)
+    return found if any(found) else (0.7, 0.3)
+
+
+def fuse_naively(
+    vector: list[Hit], text: list[Hit], k: dict[str, float], how: FusionPlan
+) -> list[tuple[str, float]]:
+    rrf = dict.fromkeys((hit.chunk_id for hit in [*vector, *text]), 0.0)
+    known = [(hit.chunk_id, hit.score) for hit in vector if hit.score is not None]
+    v = {id: max((score for other, score in known if other == id), default=0.0) for id in rrf}
+    w_v, w_k = weigh_naively([v[id] for id in rrf], [k[id] for id in rrf], how)
+    for weight, hits in ((w_v, vector), (w_k, text)):
+        for rank, id in enumerate(dict.fromkeys(hit.chunk_id for hit in hits), 1):
+            rrf[id] += weight / (w_v + w_k) * (how.rank_constant + 1) / (how.rank_constant + rank)
+    weighted = {id: (w_v * v[id] + w_k * k[id]) / (w_v + w_k) for id in rrf}
+    scores = {"rrf": rrf, "weighted_score": weighted, "none": v}[how.method]
+    kept = [id for id in rrf if how.threshold is None or scores[id] >= how.threshold - 1e-9]
+    return [(id, scores[id]) for id in sorted(kept, key=lambda id: (-scores[id], id))]
+
+
+@given(HITS, HITS, KEYWORD_SCORES, HYBRIDS, st.integers(1, 8))
+def test_agrees_with_the_rules_written_out(
+    vector: list[Hit], text: list[Hit], k: dict[str, float], how: FusionPlan, top_k: int
+) -> None:
+    candidates = deduplicate({Channel.VECTOR: vector, Channel.TEXT: text})
+    fused = fuse(candidates, how, np.array([k[c.chunk_id] for c in candidates]))
+    every = fuse_naively(vector, text, k, replace(how, threshold=None))
+    # Sums in another order may differ in their last digit.
+    assume(how.threshold is None or all(abs(s - how.threshold) > 1e-6 for _, s in every))
+    expected = fuse_naively(vector, text, k, how)
+    found = scores(Fused(cut(fused.ranked, top_k)[0], []))
+    assert list(found.values()) == pytest.approx([score for _, score in expected[:top_k]])
+    assert found == pytest.approx({id: dict(expected)[id] for id in found})
+
+
+@given(HITS, HITS, KEYWORD_SCORES, HYBRIDS)
+def test_it_does_not_matter_which_channel_answers_first(
+    vector: list[Hit], text: list[Hit], k: dict[str, float], how: FusionPlan
+) -> None:
+    both = {Channel.VECTOR: vector, Channel.TEXT: text}
+    orders = [deduplicate(lists) for lists in (both, dict(reversed(both.items())))]
+    one, other = (fuse(each, how, np.array([k[c.chunk_id] for c in each])) for each in orders)
+    assert one == other
+
+
+SIDES = {Channel.VECTOR: 0, Channel.TEXT: 1}  # which of V and K a channel's weight is for
+PAIR = st.tuples(*[st.tuples(st.floats(-1, 1), st.floats(0, 1))] * 2)
+
+
+@given(
+    st.sampled_from([FusionMethod.WEIGHTED_SCORE, FusionMethod.RRF]),
+    st.sampled_from(list(SIDES)),
+    st.fixed_dictionaries(dict.fromkeys(SIDES, st.sampled_from(["ab", "ba", "a", "b"]))),
+    PAIR,
+    st.tuples(st.floats(0, 1), st.floats(0, 1)),
+)
+def test_more_weight_never_turns_against_who_leads_in_that_component(
+    method: FusionMethod,
+    channel: Channel,
+    lists: dict[Channel, str],
+    pair: tuple[tuple[float, float], tuple[float, float]],
+    shares: tuple[float, float],
+) -> None:
+    candidates = [
+        Candidate(id, {c: Standing(o.index(id) + 1, None) for c, o in lists.items() if id in o}, v)
+        for id, (v, _) in zip("ab", pair, strict=True)
+    ]
+    side = SIDES[channel]
+    by_rank, by_score = lists[channel][0] == "a", pair[0][side] > pair[1][side]
+    leads = by_rank if method is FusionMethod.RRF else by_score
+
+    def lead(share: float) -> float:
+        weights = Weights(*((share, 1 - share) if side == 0 else (1 - share, share)))
+        how = FusionPlan(search_method=SearchMethod.HYBRID, method=method, weights=weights)
+        final = scores(fuse(candidates, how, np.array([k for _, k in pair])))
+        return (final["a"] - final["b"]) * (1 if leads else -1)
+
+    before, after = map(lead, sorted(shares))
+    assert before < 0 or after >= -1e-12
 
 
 def test_e18_ties_go_by_id_in_any_order_of_ingest() -> None:

@@ -8,6 +8,7 @@ import pytest
 from shared.errors import EmbedderFailed
 from shared.models.transport import Transport, choose_pause
 from tests.servers.server import ModelServer, Reply, wait_for
+from tests.servers.talk import talking_server
 
 OK = Reply({"ok": True})
 
@@ -74,6 +75,14 @@ def test_o10_a_slow_server_is_left_within_the_time_limit(server: ModelServer) ->
     assert "127.0.0.1" not in str(raised.value)  # it reaches callers
     assert "127.0.0.1" in str(raised.value.__cause__)
     assert len(server.requests) == 1, "a late request is not sent again"
+
+
+def test_an_answer_that_drips_in_is_left_within_the_time_limit() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"
+    with talking_server([head], then=b"x") as (host, hung_up):
+        with pytest.raises(EmbedderFailed, match=r"did not answer within 0\.2 s"):
+            post(Transport(1), f"http://{host}/", timeout=0.2)
+        wait_for(hung_up.is_set)
 
 
 def test_the_place_of_a_failed_call_is_free_again(server: ModelServer) -> None:

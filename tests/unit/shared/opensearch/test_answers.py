@@ -46,6 +46,15 @@ def test_text_hits_carry_the_cosine_where_there_is_one() -> None:
     assert found == [Hit("a", 2.5, 0.6), Hit("b", 1.0, None)]
 
 
+def test_hits_carry_the_bm25_that_they_bring_along() -> None:
+    brought = answer(hit("a", 0.9, matched_queries={"bm25": 14.5}), hit("b", 0.8))
+    assert answers.read_vector_hits(brought, "cosinesimil") == [
+        Hit("a", 0.8, 0.8, 14.5),
+        Hit("b", 0.6, 0.6),
+    ]
+    assert [found.bm25 for found in answers.read_hits(brought)] == [14.5, None]
+
+
 def test_a_null_score_stays_unknown() -> None:
     assert answers.read_hits(answer(hit("a", None))) == [Hit("a", None)]
     found = answers.read_vector_hits(answer(hit("a", None), hit("b", 0.8)), "cosinesimil")
@@ -69,6 +78,8 @@ def test_a_null_score_stays_unknown() -> None:
         answer(hit("a", "0.5")),
         answer(hit("a", float("nan"))),
         answer(hit("a", 1.0, fields={"cosine": []})),
+        answer(hit("a", 1.0, matched_queries=["bm25"])),
+        answer(hit("a", 1.0, matched_queries={"bm25": "much"})),
         answer(None),  # type: ignore[arg-type]
     ],
 )

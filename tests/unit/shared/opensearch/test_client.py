@@ -12,6 +12,8 @@ import pytest
 
 from shared.errors import ConfigurationError, IndexUnavailable
 from shared.opensearch.client import EngineRefused, SearchEngine, connect
+from tests.servers.server import wait_for
+from tests.servers.talk import talking_server
 
 type Reply = Callable[[BaseHTTPRequestHandler], None]
 
@@ -137,6 +139,16 @@ def test_a_late_answer_is_given_up_at_the_deadline(server: Server, engine: Searc
     with pytest.raises(IndexUnavailable, match="in time"):
         engine.request("POST", "/x/_search", timeout=0.1)
     assert len(server.asked) == 1
+
+
+def test_an_answer_that_drips_in_is_given_up_at_the_deadline() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"
+    with talking_server([head], then=b" ") as (host, hung_up):
+        engine = connect(f"http://{host}")
+        with pytest.raises(IndexUnavailable, match="in time"):
+            engine.request("POST", "/x/_search", timeout=0.2)
+        wait_for(hung_up.is_set)
+        engine.close()
 
 
 def test_a_connection_that_the_server_had_closed_is_made_anew(

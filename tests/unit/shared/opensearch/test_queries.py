@@ -81,11 +81,19 @@ def test_every_channel_filters_before_its_cut() -> None:
     assert by_vector["query"]["knn"]["vector"]["filter"] == bound
     assert by_vector["query"]["knn"]["vector"]["k"] == by_vector["size"] == 7
     exact = queries.exact_vector_body(wanted, vector(1, 0), 7)
+    by_keyword = queries.keyword_body(wanted, ["word"], 7)
     assert exact["query"]["script_score"]["query"] == bound
-    for body in (
-        queries.text_body(wanted, ["word"], 7),
-        queries.keyword_body(wanted, ["word"], 7),
+    for brought in (
+        queries.vector_body(wanted, vector(1, 0), 7, ["word"]),
+        queries.exact_vector_body(wanted, vector(1, 0), 7, ["word"]),
+        queries.keyword_body(wanted, ["word"], 7, ["word"]),
     ):
+        # What brings BM25 along finds nothing by itself: all that is found is what must match.
+        [must] = brought["query"]["bool"]["must"]
+        [should] = brought["query"]["bool"]["should"]
+        assert must in (by_vector["query"], exact["query"], by_keyword["query"])
+        assert should["constant_score"]["boost"] == 0
+    for body in (queries.text_body(wanted, ["word"], 7), by_keyword):
         assert bound["bool"].items() <= body["query"]["bool"].items()
         assert body["query"]["bool"]["minimum_should_match"] == 1
         assert body["size"] == 7
@@ -97,6 +105,14 @@ def test_repeated_words_count_as_often_as_they_stand_there() -> None:
         {"query": "a", "boost": 2},
         {"query": "b c", "boost": 1},
     ]
+
+
+def test_hits_bring_along_what_a_text_search_scores() -> None:
+    words, wanted = ["a", "b", "a"], scope(SPACE)
+    body = queries.vector_body(wanted, vector(1, 0), 9, words)
+    named = body["query"]["bool"]["should"][0]["constant_score"]["filter"]["bool"]
+    assert named["_name"] == queries.BM25
+    assert named["should"] == queries.text_body(wanted, words, 9)["query"]["bool"]["should"]
 
 
 def test_a_repeated_keyword_counts_once() -> None:
