@@ -39,6 +39,7 @@ check: $(READY)  ## Formatting, lint, types, import rules, template, lock drift,
 	.venv/bin/deptry .
 
 mutants: $(READY)  ## Spoil the filter in some 3,500 places, and name those that no test misses
+	rm -rf mutants
 	PYTEST_ADDOPTS=--ignore=tests/integration $(MUTMUT) run "shared.metadata.*"
 	$(MUTMUT) run "shared.postgres.conditions.*"
 	$(MUTMUT) results
