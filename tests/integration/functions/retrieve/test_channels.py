@@ -117,6 +117,21 @@ def test_a_failing_channel_is_an_error_where_the_query_says_so(
     assert answer.headers["content-type"] == "application/problem+json"
 
 
+def test_hits_of_the_text_channel_alone_get_their_true_cosine(app: App, watched: Watched) -> None:
+    given, embedded = app.dataset(), app.embedded()
+    app.put(given, "a", near("refund policy", 0.6))
+    app.put_text(embedded, "a", "refund policy")
+    for dataset, vector in ((given, [1, 0]), (embedded, None)):
+        asked: Json = {"query_vector": vector, "explain": True}
+        [whole] = app.retrieve(dataset, "the policy", **asked)["records"]
+        watched.instead["search_vector"] = list
+        [found] = app.with_search(watched).retrieve(dataset, "the policy", **asked)["records"]
+        assert set(found["explain"]["channels"]) == {"text"}
+        assert found["explain"]["vector_score"] == whole["explain"]["vector_score"] > 0
+    # A vector that is there from the start goes along with the text query.
+    assert watched.calls.count("find_cosines") == 1
+
+
 def test_missing_cosines_degrade_or_fail_as_the_query_says(app: App, watched: Watched) -> None:
     embedded = app.embedded()
     app.put_text(embedded, "a.md", "refund policy")

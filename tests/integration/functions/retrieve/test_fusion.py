@@ -148,6 +148,34 @@ def test_rrf_scores_by_its_formula(app: App, golden: str) -> None:
         assert record["score"] == pytest.approx(expected, abs=1e-12)
 
 
+def test_none_orders_by_the_cosine_alone_and_compares_it_with_the_threshold(
+    app: App, golden: str
+) -> None:
+    found = app.retrieve(
+        golden, "shipping times", fusion={"method": "none"}, score_threshold=0.3, explain=True
+    )
+    assert list(scores(found)) == ["annual", "twice"]
+    assert scores(found) == pytest.approx({"annual": 0.55, "twice": 0.40}, abs=FLOAT32)
+    [dropped] = found["dropped"]
+    assert dropped["reason"] == "threshold"
+    assert set(dropped["explain"]["channels"]) == {"vector", "text"}
+    explained = [each["explain"] for each in (*found["records"], dropped)]
+    for each in explained:
+        assert each["final_score"] == each["vector_score"]
+        assert each["keyword_score"] is each["weights"] is None
+
+
+def test_every_candidate_that_fell_out_is_explained_with_its_reason(app: App, golden: str) -> None:
+    asked: Json = {"top_k": 1, "score_threshold": 0.5, "explain": True}
+    found = app.retrieve(golden, "refund policy", **asked)
+    assert list(scores(found)) == ["twice"]
+    every = app.retrieve(golden, "refund policy", top_k=9, explain=True)["records"]
+    known = {record["chunk_id"]: record["explain"] for record in every}
+    assert [each["reason"] for each in found["dropped"]] == ["top_k", "threshold"]
+    for each in found["dropped"]:
+        assert each["explain"] == known[each["chunk_id"]] | {"threshold": 0.5}
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_e13_e19_no_score_below_the_threshold_in_any_mode(
     app: App, golden: str, method: str
