@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 
+from functions.retrieve.embed import embed_query
 from functions.retrieve.pool import LATE, Pool, collect, tell
 from functions.retrieve.query import Degraded, Query
 from functions.retrieve.stopwatch import Stopwatch
@@ -166,7 +167,7 @@ def _ask_vector(
             embedder = searcher.embedder_for(query.space)
             if embedder is None:
                 raise EmbedderFailed("this dataset embeds no queries")
-            vector = embedder.embed_query(query.text, _remaining(deadline))
+            vector = embed_query(query, embedder, _remaining(deadline))
             watch.lap("embed")
         hits = searcher.search.search_vector(scope, vector, searcher.depth, _remaining(deadline))
         watch.lap("vector")

@@ -4,14 +4,21 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, FiniteFloat
+from pydantic import Field, FiniteFloat, ValidationInfo, field_validator
 
-from functions.retrieve.query import Applied, AutomaticFilter, Query, Result
+from functions.retrieve.contracts.attachments import (
+    MOST_ATTACHMENTS,
+    AttachmentBody,
+    check_image,
+    read_image,
+)
+from functions.retrieve.query import Applied, AutomaticFilter, Query, Reranking, Result
 from shared.errors import InvalidRequest
 from shared.fusion.fuse import FusionMethod, FusionPlan
 from shared.fusion.weighted import Weights
 from shared.http.bodies import (
     NEEDS_VECTORS,
+    RERANKED,
     Body,
     FusionBody,
     QueryText,
@@ -47,16 +54,23 @@ class FilterBody(Body):
 
 
 class RetrieveBody(RetrievalBody):
-    """POST /v1/retrieve. Only query and dataset_ids are required."""
+    """POST /v1/retrieve. Only query, or an attachment, and dataset_ids are required."""
 
-    query: QueryText
+    attachments: Annotated[list[AttachmentBody], Field(max_length=MOST_ATTACHMENTS)] | None = None
+    query: Annotated[QueryText | None, Field(validate_default=True)] = None
     dataset_ids: Annotated[list[str], Field(min_length=1, max_length=100)]
     metadata_filtering: FilterBody | None = None
     on_channel_failure: Literal["degrade", "error"] = "degrade"
     deadline_ms: Annotated[int, Field(ge=1, le=60_000)] = 2_500
     explain: bool = False
     query_vector: list[FiniteFloat] | None = None
-    attachments: list[Any] | None = None
+
+    @field_validator("query")
+    @classmethod
+    def _ask_something(cls, query: str | None, info: ValidationInfo) -> str | None:
+        if query is None and info.data.get("attachments", True) in (None, []):
+            raise ValueError("is needed, or an attachment")
+        return query
 
 
 def to_query(body: RetrieveBody, tenant_id: str, datasets: Sequence[Dataset]) -> Query:
@@ -65,8 +79,6 @@ def to_query(body: RetrieveBody, tenant_id: str, datasets: Sequence[Dataset]) ->
     Raises:
         InvalidRequest: naming the field.
     """
-    if body.attachments:
-        raise InvalidRequest.at("/attachments", "image queries are not available yet")
     own = [dataset for dataset in datasets if dataset.external is None]
     space = _agree(own) if own else None
     settings = RetrievalBody.model_validate(
@@ -76,13 +88,20 @@ def to_query(body: RetrieveBody, tenant_id: str, datasets: Sequence[Dataset]) ->
     method = SearchMethod(settings.search_method)
     if space:
         check_method(method, space, "/search_method")
+    reranking = _read_reranking(settings.fusion)
+    image = read_image(body.attachments)
+    if image is not None:
+        check_image(method, datasets, is_reranked=reranking is not None)
+        _check_beside(body, method, datasets)
     return Query(
         tenant_id=tenant_id,
-        text=body.query,
+        text=body.query or "",
+        image=image,
         datasets=datasets,
         filter=_read_filter(body.metadata_filtering),
         automatic=_read_automatic(body.metadata_filtering),
         plan=_plan(settings, method, body.fusion),
+        reranking=reranking,
         top_k=settings.top_k,
         vector=_read_vector(body.query_vector, space, method) if space else None,
         deadline=body.deadline_ms / 1000,
@@ -141,18 +160,41 @@ def _plan(settings: RetrievalBody, method: SearchMethod, sent: FusionBody | None
     check_available(fusion, "/fusion")
     # A dataset's default waits for hybrid queries; only what the caller names is wrong here.
     names_method = sent is not None and "method" in sent.model_fields_set
-    if method is not SearchMethod.HYBRID and names_method:
+    is_reranked = fusion.method == RERANKED
+    if method is not SearchMethod.HYBRID and names_method and not is_reranked:
         raise InvalidRequest.at(
             "/fusion/method", f"{fusion.method} belongs to hybrid_search, not to {method}"
         )
     weights = fusion.weights
     return FusionPlan(
         search_method=method,
-        method=FusionMethod(fusion.method),
+        method=FusionMethod.WEIGHTED_SCORE if is_reranked else FusionMethod(fusion.method),
         weights=Weights(weights.vector, weights.keyword) if weights else None,
         rank_constant=fusion.rank_constant,
         threshold=settings.score_threshold,
     )
+
+
+def _read_reranking(fusion: FusionBody | None) -> Reranking | None:
+    if fusion is None or fusion.method != RERANKED:
+        return None
+    named = fusion.reranking_model
+    return Reranking(named.provider, named.model) if named else Reranking()
+
+
+def _check_beside(body: RetrieveBody, method: SearchMethod, datasets: Sequence[Dataset]) -> None:
+    """Refuses a vector beside an image, and no words where something finds by words alone."""
+    if body.query_vector is not None:
+        raise InvalidRequest.at("/query_vector", "an image is embedded here: send one of both")
+    filtering = body.metadata_filtering
+    readers = {
+        f"{method} finds": method not in NEEDS_VECTORS,
+        "an external knowledge base finds": any(each.external for each in datasets),
+        "automatic mode reads the filter": filtering is not None and filtering.mode == "automatic",
+    }
+    for reader, reads_words in readers.items():
+        if reads_words and body.query is None:
+            raise InvalidRequest.at("/query", f"is needed: {reader} by its words")
 
 
 def _read_filter(body: FilterBody | None) -> Tree | None:

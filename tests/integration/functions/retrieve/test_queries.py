@@ -175,9 +175,7 @@ def test_j06_an_index_that_was_deleted_by_hand_comes_back_with_the_next_document
 @pytest.mark.parametrize(
     ("body", "pointer"),
     [
-        ({"fusion": {"method": "reranking_model"}}, "/fusion/method"),
         ({"fusion": {"keyword_scoring": "bm25"}}, "/fusion/keyword_scoring"),
-        ({"attachments": [{"media_type": "image/png", "data": ""}]}, "/attachments"),
     ],
 )
 def test_what_is_to_come_is_a_clear_refusal(
