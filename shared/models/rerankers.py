@@ -1,7 +1,7 @@
 """Which reranking model orders a query's candidates."""
 
 import threading
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Protocol
 
@@ -99,7 +99,7 @@ def make_reranker(
     settings: RerankingSettings,
     pointer: str = "/fusion/reranking_model",
 ) -> Reranker:
-    """Returns a reranker, the same one all through the process.
+    """Returns a reranker, the same one all through the process, at once: its first call loads it.
 
     Args:
         provider: one of `PROVIDERS`; None = the settings' own, and their model.
@@ -192,8 +192,13 @@ def _open_transport(settings: RerankingSettings) -> Transport:
     )
 
 
-@cache
 def _open_bedrock(settings: RerankingSettings) -> BedrockClient:
+    with _building:
+        return _make_client(settings)
+
+
+@cache
+def _make_client(settings: RerankingSettings) -> BedrockClient:
     return BedrockClient(rerank_bedrock.SERVICE, _open_transport(settings))
 
 
@@ -202,7 +207,7 @@ def _open_bedrock(settings: RerankingSettings) -> BedrockClient:
 def _make(provider: str, model: str, settings: RerankingSettings) -> Reranker:
     match provider:
         case "bedrock":
-            return BedrockReranker(model, _open_bedrock(settings))
+            return BedrockReranker(model, partial(_open_bedrock, settings))
         case "cohere_compatible":
             return _make_cohere_compatible(model, settings)
         case "tei":

@@ -74,12 +74,14 @@ def make_narrow_tei() -> Iterator[Reranker]:
 
 def make_bedrock() -> Iterator[Reranker]:
     with BedrockRerankServer().running() as server:
-        yield BedrockReranker(MODELS[0], BedrockClient(SERVICE, make_transport(), server.url))
+        client = BedrockClient(SERVICE, make_transport(), server.url)
+        yield BedrockReranker(MODELS[0], lambda: client)
 
 
 def make_paging_bedrock() -> Iterator[Reranker]:
     with BedrockRerankServer(page=3).running() as server:
-        yield BedrockReranker(MODELS[1], BedrockClient(SERVICE, make_transport(), server.url))
+        client = BedrockClient(SERVICE, make_transport(), server.url)
+        yield BedrockReranker(MODELS[1], lambda: client)
 
 
 MAKERS = [

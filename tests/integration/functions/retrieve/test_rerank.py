@@ -212,7 +212,8 @@ def ask_tei(url: str) -> Any:
 
 def ask_bedrock(url: str) -> Any:
     transport = Transport(4, failure=RerankerFailed, model="the reranking model")
-    return BedrockReranker(MODELS[0], BedrockClient(SERVICE, transport, url))
+    client = BedrockClient(SERVICE, transport, url)
+    return BedrockReranker(MODELS[0], lambda: client)
 
 
 SERVERS: dict[str, tuple[Callable[[], ModelServer], Callable[[str], Any]]] = {

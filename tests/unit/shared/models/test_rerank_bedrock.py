@@ -24,7 +24,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[BedrockRerankServer]:
 
 def ask(server: BedrockRerankServer, model: str = MODELS[0]) -> BedrockReranker:
     transport = Transport(4, failure=RerankerFailed)
-    return BedrockReranker(model, BedrockClient(SERVICE, transport, server.url))
+    client = BedrockClient(SERVICE, transport, server.url)
+    return BedrockReranker(model, lambda: client)
 
 
 @pytest.mark.parametrize("model", MODELS)

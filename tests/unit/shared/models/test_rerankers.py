@@ -59,7 +59,8 @@ def ask_tei(url: str) -> Reranker:
 
 
 def ask_bedrock(url: str) -> Reranker:
-    return BedrockReranker(MODELS[0], BedrockClient(SERVICE, transport(), url))
+    client = BedrockClient(SERVICE, transport(), url)
+    return BedrockReranker(MODELS[0], lambda: client)
 
 
 SERVERS: dict[str, tuple[Callable[[], ModelServer], Callable[[str], Reranker]]] = {
