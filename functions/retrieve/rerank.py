@@ -110,7 +110,11 @@ def _ask(
         return reranker.rerank(query.text, passages, timeout)
 
     timeout = share_deadline(deadline, parts.reranker_timeout, KEPT_SECONDS)
-    return ask_model(ask, parts.outside, timeout, RerankerFailed, "the reranking model")
+    scores = ask_model(ask, parts.outside, timeout, RerankerFailed, "the reranking model")
+    # Adapters see to it; one that did not would lose candidates, or put them anywhere.
+    if len(scores) != len(passages) or not all(0 <= score <= 1 for score in scores):
+        raise RerankerFailed("the reranking model did not score every candidate in 0 to 1")
+    return scores
 
 
 def _rescore(scored: Scored, score: float) -> Scored:

@@ -1,7 +1,7 @@
 """Reranking through the API: the model's scores, or why they are not there."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -295,6 +295,23 @@ def test_h03_a_model_that_fails_leaves_the_weighted_score_and_is_named(
     )
     assert strict.status_code == 503
     assert "reranking_model: " in strict.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "scores", [[], [0.5], [0.5] * 4, [0.5, 0.5, float("nan")], [0.5, 0.5, -4.2], [0.5, 0.5, 1.5]]
+)
+def test_h03_no_adapter_loses_a_candidate_or_misplaces_one(
+    app: App, dataset: str, scores: list[float]
+) -> None:
+    class Careless(FakeReranker):
+        def rerank(self, *_: Any) -> Sequence[float]:
+            return scores
+
+    answer = app.with_reranker(FakeRerankers(Careless())).ask(
+        dataset, "refund policy", query_vector=[1, 0], **RERANKED
+    )
+    assert shown(answer.json()) == BY_WEIGHT
+    assert [each["channel"] for each in answer.json()["degraded"]] == ["reranking_model"]
 
 
 @pytest.mark.parametrize("method", METHODS)
