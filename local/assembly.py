@@ -3,6 +3,8 @@
 Importing this module reads the settings: the environment must be complete.
 """
 
+from functools import partial
+
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from fastapi import FastAPI
 
@@ -20,6 +22,7 @@ from shared.http.app import make_app
 from shared.http.keys import guard
 from shared.model import Change
 from shared.models.embedders import list_providers
+from shared.models.rerankers import check_default
 from shared.postgres import outbox
 from shared.postgres.engine import read, transaction
 from shared.queue.local import LocalQueue
@@ -43,6 +46,7 @@ def assemble(settings: Settings, *, is_alone: bool) -> tuple[FastAPI, IngestLoop
         wait_seconds=settings.wait_seconds,
         external_hosts=split_hosts(settings.external_allow_hosts),
         providers=list_providers(settings),
+        check_reranker=partial(check_default, settings),
     )
     upgrade(manage.engine)
     if is_alone:

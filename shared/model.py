@@ -248,6 +248,14 @@ class IndexedChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """A picture that is asked about: its bytes, and their media type (image/png, ...)."""
+
+    media_type: str
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class AllDocuments:
     """No filter, or one that every document passes."""
 

@@ -4,7 +4,7 @@ Each port has one contract suite, which the real adapter and any fake pass.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from shared.model import (
     Change,
@@ -13,6 +13,7 @@ from shared.model import (
     ExternalBase,
     ExternalQuestion,
     Hit,
+    Image,
     IndexedChunk,
     SearchScope,
     Vector,
@@ -33,6 +34,15 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str, timeout: float) -> Vector:
         """Returns the unit-length query vector within `timeout` seconds, or raises."""
+        ...
+
+
+@runtime_checkable
+class ImageEmbedder(Embedder, Protocol):
+    """An embedder whose space holds images beside text."""
+
+    def embed_image(self, image: Image, text: str, timeout: float) -> Vector:
+        """Returns the unit-length vector of an image, or of it and text, as `embed_query` does."""
         ...
 
 
@@ -64,6 +74,17 @@ class Reranker(Protocol):
         Scores are finite and in 0 to 1. What a model can't take of a long text counts nothing; its
         beginning does. No passages: nothing is asked.
         """
+        ...
+
+
+@runtime_checkable
+class ImageReranker(Reranker, Protocol):
+    """A reranker that also reads a query's image."""
+
+    def rerank_image(
+        self, image: Image, text: str, passages: Sequence[str], timeout: float
+    ) -> Sequence[float]:
+        """Returns the scores for an image, or for it and text, as `rerank` does."""
         ...
 
 

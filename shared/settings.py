@@ -53,10 +53,28 @@ class Settings(ModelSettings):
     """The SQS queue of changes; without one the local loop polls the outbox."""
     queue_timeout_seconds: float = Field(default=5.0, gt=0)
 
+    reranking_provider: str | None = Field(
+        default=None, pattern="^(bedrock|cohere_compatible|tei|local)$"
+    )
+    reranking_model: str | None = Field(default=None, min_length=1)
+    reranking_timeout_seconds: float = Field(default=10.0, gt=0)
+    reranking_candidates: int = Field(default=100, ge=1, le=1000)
+    cohere_base_url: str | None = None
+    """Of a server that speaks Cohere's and Jina's API of reranking models."""
+    cohere_api_key: SecretStr | None = None
+    cohere_api_key_secret: str | None = None
+    """ARN of the Secrets Manager secret that holds it."""
+    cohere_gives_logits: bool = False
+    tei_base_url: str | None = None
+    """Of a server of Hugging Face Text Embeddings Inference."""
+    tei_api_key: SecretStr | None = None
+    tei_api_key_secret: str | None = None
+    """ARN of the Secrets Manager secret that holds it."""
+
     retrieval_depth: int = Field(default=100, ge=100, le=1000)
     external_allow_hosts: str = ""
     """Comma-separated host:port that external knowledge bases may have, whatever their address."""
-    request_max_bytes: int = Field(default=6_000_000, ge=1_000)
+    request_max_bytes: int = Field(default=8_000_000, ge=1_000)
     document_max_bytes: int = Field(default=10_000_000, ge=1)
     wait_seconds: float = Field(default=25.0, gt=0)
 

@@ -12,11 +12,11 @@ from functions.manage.bodies import (
     ExternalBody,
     read_changes,
 )
-from functions.manage.parts import Parts
+from functions.manage.parts import CheckReranker, Parts
 from shared.chunking import check_chunking
 from shared.errors import InvalidRequest
 from shared.external.guard import EndpointRefused, parse_endpoint
-from shared.http.bodies import RetrievalBody, check_available, check_method
+from shared.http.bodies import RERANKED, RetrievalBody, check_method
 from shared.http.keys import Caller
 from shared.model import (
     NO_VECTORS,
@@ -46,7 +46,7 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
     def create(body: DatasetBody, caller: who) -> dict[str, Any]:
         external = _external(body, parts.external_hosts)
         space = None if external else _space(body, parts.providers)
-        _check_retrieval(body.retrieval, space)
+        _check_retrieval(body.retrieval, space, parts.check_reranker)
         with transaction(parts.engine) as connection:
             made = datasets.create_dataset(
                 connection,
@@ -85,7 +85,8 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
             is_external = dataset.external is not None
             _check_kind(body, is_external)
             if body.retrieval is not None:
-                _check_retrieval(body.retrieval, None if is_external else dataset.space)
+                space = None if is_external else dataset.space
+                _check_retrieval(body.retrieval, space, parts.check_reranker)
             values["updated_at"] = datetime.now(UTC)
             return show(datasets.change_dataset(connection, caller.tenant_id, dataset_id, values))
 
@@ -150,8 +151,14 @@ def _check_external(body: ExternalBody, hosts: frozenset[str]) -> ExternalBase:
     return ExternalBase(body.endpoint, body.knowledge_id, body.api_key.get_secret_value())
 
 
-def _check_retrieval(retrieval: RetrievalBody, space: EmbeddingSpace | None) -> None:
-    check_available(retrieval.fusion, "/retrieval/fusion")
+def _check_retrieval(
+    retrieval: RetrievalBody, space: EmbeddingSpace | None, check_reranker: CheckReranker
+) -> None:
+    fusion, pointer = retrieval.fusion, "/retrieval/fusion"
+    if fusion is not None and fusion.method == RERANKED:
+        asked = fusion.reranking_model
+        provider, model = (asked.provider, asked.model) if asked else (None, None)
+        check_reranker(provider, model, space, f"{pointer}/reranking_model")
     named = retrieval.search_method if "search_method" in retrieval.model_fields_set else None
     if named is not None and space is not None:
         check_method(SearchMethod(named), space, "/retrieval/search_method")

@@ -1,6 +1,7 @@
 """Lambda entry and composition root of manage: settings → clients → app."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from mangum import Mangum
@@ -14,6 +15,7 @@ from shared.external.guard import split_hosts
 from shared.http.app import make_app
 from shared.http.keys import guard
 from shared.models.embedders import list_providers
+from shared.models.rerankers import check_default
 from shared.queue.sqs import SqsQueue
 from shared.settings import Settings, read_settings
 
@@ -30,6 +32,7 @@ def build_parts(settings: Settings) -> Parts:
         wait_seconds=settings.wait_seconds,
         external_hosts=split_hosts(settings.external_allow_hosts),
         providers=list_providers(settings),
+        check_reranker=partial(check_default, settings),
     )
 
 

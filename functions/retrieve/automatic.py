@@ -1,11 +1,11 @@
 """Automatic mode: a chat model finds the filter in the query, or it is said why there is none."""
 
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import wait
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from functions.retrieve.outside import ask_model, share_deadline
 from functions.retrieve.parts import Parts
 from functions.retrieve.query import Applied, AutomaticFilter, Query
 from shared.errors import ChatModelFailed, InvalidRequest
@@ -31,33 +31,17 @@ def find_filter(query: Query, asked: AutomaticFilter, parts: Parts, deadline: fl
         found = list_fields(connection, [dataset.id for dataset in query.own])
     fields = gather_types(found)
     system, user = write_prompt(query.text, fields, datetime.now(UTC).date())
-    timeout = _share(parts.chat_timeout, deadline)
+    timeout = share_deadline(deadline, parts.chat_timeout, KEPT_SECONDS)
 
-    def ask() -> str:
+    def ask(timeout: float) -> str:
         return parts.chat_for(asked.provider, asked.model).complete(system, user, timeout)
 
     try:
-        answer = _within(parts, timeout, ask)
+        answer = ask_model(ask, parts.outside, timeout, ChatModelFailed, "the chat model")
         extracted = extract_conditions(answer, fields)
     except (ChatModelFailed, AnswerUnreadable) as error:
         return _fail(asked, str(error))
     return _apply(asked, extracted)
-
-
-def _share(longest: float, deadline: float) -> float:
-    left = max(0.0, deadline - time.monotonic())
-    return min(longest, left - min(KEPT_SECONDS, left / 2))
-
-
-def _within(parts: Parts, timeout: float, ask: Callable[[], str]) -> str:
-    """Returns the answer; one that drips in after its time is not waited for."""
-    future = parts.outside.start(ask)
-    if future is None:
-        raise ChatModelFailed("every search thread is busy")
-    wait([future], timeout=timeout)
-    if not future.done():
-        raise ChatModelFailed(f"the chat model did not answer within {timeout:.3g} s")
-    return future.result()
 
 
 def _apply(asked: AutomaticFilter, extracted: Extracted) -> Applied:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from functions.retrieve.embed import embed_query
 from functions.retrieve.pool import LATE, Pool
 from functions.retrieve.query import Query
 from functions.retrieve.stopwatch import Stopwatch
@@ -102,7 +103,7 @@ def _ask_vector(asked: Asked) -> Answer:
         embedder = asked.searcher.embedder_for(asked.scope.space)
         if embedder is None:
             raise EmbedderFailed("this dataset embeds no queries")
-        vector = embedder.embed_query(asked.query.text, asked.remaining())
+        vector = embed_query(asked.query, embedder, asked.remaining())
         watch.lap("embed")
     words = asked.keep_rarest(asked.words) if _has_bm25(asked.query) else ()
     hits = asked.searcher.search.search_vector(

@@ -14,6 +14,7 @@ from shared.errors import Unavailable, WinnowError
 from shared.fusion.deduplicate import identify
 from shared.fusion.explain import Explanation
 from shared.fusion.rank import Scored, shown_score
+from shared.http.bodies import MOST_TOP_K
 from shared.model import (
     Dataset,
     ExternalAnswer,
@@ -59,10 +60,13 @@ def ask_external(query: Query, search: ExternalSearch, pool: Pool, deadline: flo
         pool: the threads.
         deadline: on the monotonic clock.
     """
+    # A reranking model needs the same candidates whatever top_k is, and the threshold is on its
+    # scores.
+    is_reranked = query.reranking is not None
     question = ExternalQuestion(
         query=query.text,
-        top_k=query.top_k,
-        threshold=max(0.0, query.plan.threshold or 0.0),
+        top_k=MOST_TOP_K if is_reranked else query.top_k,
+        threshold=0.0 if is_reranked else max(0.0, query.plan.threshold or 0.0),
         condition=query.condition,
     )
     return {

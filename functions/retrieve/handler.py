@@ -17,6 +17,7 @@ from shared.http.app import make_app
 from shared.http.keys import guard
 from shared.models.chat_models import make_chat_model
 from shared.models.embedders import make_embedder
+from shared.models.rerankers import make_reranker
 from shared.opensearch.search import OpenSearchChunkSearch
 from shared.settings import Settings, read_settings
 
@@ -37,6 +38,9 @@ def build_parts(settings: Settings) -> Parts:
         outside=Pool(settings.retrieval_executors),
         chat_for=lambda provider, model: make_chat_model(provider, model, settings),
         chat_timeout=settings.chat_timeout_seconds,
+        reranker_for=lambda provider, model: make_reranker(provider, model, settings),
+        reranker_timeout=settings.reranking_timeout_seconds,
+        reranker_candidates=settings.reranking_candidates,
     )
 
 

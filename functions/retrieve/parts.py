@@ -7,18 +7,21 @@ from sqlalchemy import Engine
 
 from functions.retrieve.channels import Searcher
 from functions.retrieve.pool import Pool
-from shared.ports import ChatModel, ExternalSearch
+from shared.ports import ChatModel, ExternalSearch, Reranker
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The two stores, what searches them, what asks external knowledge bases, and chat models.
+    """The two stores, what searches them, what asks external knowledge bases, and models.
 
     Attributes:
-        outside: threads for what asks bases and chat models; what hangs there takes none from the
+        outside: threads for what asks bases and models; what hangs there takes none from the
             channels of other queries.
         chat_for: makes the chat model of a provider and a name; None = the settings' own.
         chat_timeout: the most seconds that it may take.
+        reranker_for: makes the reranking model of a provider and a name; None = the settings' own.
+        reranker_timeout: the most seconds that it may take.
+        reranker_candidates: the most candidates that it is given.
     """
 
     engine: Engine
@@ -27,3 +30,6 @@ class Parts:
     outside: Pool
     chat_for: Callable[[str | None, str | None], ChatModel]
     chat_timeout: float
+    reranker_for: Callable[[str | None, str | None], Reranker]
+    reranker_timeout: float
+    reranker_candidates: int

@@ -1,4 +1,4 @@
-"""One query, forward only: (automatic) → prefilter → search → load → fuse → hydrate.
+"""One query, forward only: (automatic) → prefilter → search → load → fuse → (rerank) → hydrate.
 
 The order stands here. External bases are asked before the search and waited for after it: they join
 before the threshold.
@@ -7,6 +7,7 @@ before the threshold.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
 from functions.retrieve.automatic import find_filter
@@ -17,8 +18,10 @@ from functions.retrieve.load import KeptKeywords, load_keyword_scores
 from functions.retrieve.parts import Parts
 from functions.retrieve.prefilter import prefilter
 from functions.retrieve.query import Degraded, Query, Result
+from functions.retrieve.rerank import find_reranker, rerank
 from functions.retrieve.search import Found, FoundInSpace, find_cosines, search
 from functions.retrieve.stopwatch import Stopwatch
+from functions.retrieve.texts import Texts
 from shared.errors import Unavailable
 from shared.fusion.deduplicate import deduplicate
 from shared.fusion.fuse import FusionMethod, fuse
@@ -34,9 +37,11 @@ def retrieve(query: Query, parts: Parts) -> Result:
     """Answers a query.
 
     Raises:
+        InvalidRequest: it asks for a model that there is not.
         Unavailable: a store does not answer, or no channel does within the deadline.
     """
     watch = Stopwatch()
+    reranker = find_reranker(query, parts)
     deadline = time.monotonic() + query.deadline
     applied = None
     if query.automatic is not None:
@@ -65,14 +70,23 @@ def retrieve(query: Query, parts: Parts) -> Result:
     everyone = list(chain.from_iterable(candidates))
     fused = fuse(everyone, query.plan, keyword_scores, joined.scored)
     watch.lap("fuse")
-    records, fell_out = hydrate(
-        query, fused.ranked, joined.texts, parts.engine, watch, _left(deadline)
+    texts = Texts(
+        query=query,
+        engine=parts.engine,
+        brought=joined.texts,
+        age=watch.age,
+        left=partial(_left, deadline),
     )
+    failed: Sequence[Degraded] = ()
+    if reranker is not None:
+        fused, failed = rerank(query, reranker, fused, texts, parts, deadline)
+        watch.lap("rerank")
+    records, fell_out = hydrate(fused.ranked, query.top_k, texts)
     watch.lap("hydrate")
     return Result(
         records=records,
         dropped=[*fell_out, *fused.dropped],
-        degraded=[*degraded, *joined.degraded],
+        degraded=[*degraded, *joined.degraded, *failed],
         applied=applied,
         matched_documents=allowed.matched_documents,
         left_out_words=found.left_out_words,

@@ -8,7 +8,7 @@ from shared.fusion.explain import Explanation
 from shared.fusion.fuse import FusionPlan
 from shared.fusion.rank import Dropped
 from shared.metadata.conditions import Joiner, Tree
-from shared.model import Dataset, JsonObject, SearchMethod, Vector
+from shared.model import Dataset, Image, JsonObject, SearchMethod, Vector
 from shared.postgres.retrieval import RecordText
 
 
@@ -54,6 +54,14 @@ class Applied:
         return {"logical_operator": self.joiner.value, "conditions": list(self.conditions)}
 
 
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """That a model scores the candidates, and which: None = the settings' own."""
+
+    provider: str | None = None
+    model: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """One query, checked: everything a contract can ask for.
@@ -62,6 +70,10 @@ class Query:
         datasets: at least one.
         filter: the condition tree; None = no filter, and no statement for it.
         automatic: a filter that is still to be found, in place of one.
+        text: its words; "" where an image is all of it.
+        image: what it asks about beside its words.
+        plan: how candidates are scored, before a reranking model or without one.
+        reranking: the model whose scores are the final ones.
         condition: the same filter as it was asked, {"logical_operator", "conditions"}, for external
             bases, which read it themselves.
         vector: the caller's own query vector, in place of the embedder's; only where the datasets
@@ -82,6 +94,8 @@ class Query:
     fails_on_channel: bool
     condition: JsonObject | None = None
     automatic: AutomaticFilter | None = None
+    image: Image | None = None
+    reranking: Reranking | None = None
 
     @property
     def search_method(self) -> SearchMethod:

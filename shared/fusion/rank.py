@@ -17,6 +17,7 @@ class DropReason(StrEnum):
     THRESHOLD = "threshold"
     TOP_K = "top_k"
     HIDDEN = "hidden"
+    NOT_RERANKED = "not_reranked"
 
 
 class Scored(NamedTuple):
@@ -38,6 +39,10 @@ class Dropped(NamedTuple):
     def of(cls, scored: Scored, reason: DropReason) -> "Dropped":
         """Returns the candidate as dropped for this reason."""
         return cls(scored.chunk_id, reason, scored.explanation)
+
+    def restore(self) -> Scored:
+        """Returns the candidate as it was scored."""
+        return Scored(self.chunk_id, self.explanation.final_score, self.explanation)
 
 
 def rank(scored: Iterable[Scored]) -> list[Scored]:

@@ -1,6 +1,6 @@
 """How a query's retrieval settings look on the wire: in a query, and as a dataset's defaults."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
@@ -9,6 +9,9 @@ from shared.fusion.fuse import DEFAULT_KEYWORD_SCORING
 from shared.model import EmbeddingSpace, SearchMethod
 
 MOST_TOP_K = 100
+
+RERANKED = "reranking_model"
+"""The method of fusion that asks a model; the weighted score stands where it fails."""
 
 QueryText = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
 
@@ -32,22 +35,27 @@ class WeightsBody(Body):
         return self
 
 
+class RerankingModelBody(Body):
+    """Which reranking model scores the candidates."""
+
+    provider: Annotated[str, Field(min_length=1, max_length=100)]
+    model: Annotated[str, Field(min_length=1, max_length=2_048)]
+
+
 class FusionBody(Body):
-    """How the candidates of a hybrid search are scored."""
+    """How the candidates are scored; all methods but reranking_model belong to hybrid_search."""
 
     method: Literal["weighted_score", "rrf", "reranking_model", "none"] = "weighted_score"
     weights: WeightsBody | None = None
     keyword_scoring: Literal["dify", "bm25"] = DEFAULT_KEYWORD_SCORING.value
     rank_constant: Annotated[int, Field(ge=1, le=10_000)] = 60
-    reranking_model: dict[str, Any] | None = None
+    reranking_model: RerankingModelBody | None = None
 
-
-def check_available(fusion: FusionBody | None, pointer: str) -> None:
-    """Raises `InvalidRequest` where a fusion asks for what is not there yet."""
-    if fusion is None:
-        return
-    if fusion.method == "reranking_model" or fusion.reranking_model is not None:
-        raise InvalidRequest.at(f"{pointer}/method", "reranking models are not available yet")
+    @model_validator(mode="after")
+    def _rerank_by_method(self) -> Self:
+        if self.reranking_model is not None and self.method != RERANKED:
+            raise ValueError("reranking_model belongs to the method reranking_model")
+        return self
 
 
 NEEDS_VECTORS = {SearchMethod.SEMANTIC, SearchMethod.HYBRID}

@@ -18,6 +18,7 @@ _REASONS = {
     429: "its rate limit is reached",
 }
 _SERVER_ERROR = 500
+_WORDS = ("error", "message", "detail")
 _ABOUT_THE_INPUT = {400, 413, 422}
 
 
@@ -40,12 +41,18 @@ def explain_status(
 
 
 def read_message(data: bytes) -> str:
-    """Returns the server's own words, from {"error": {"message": ...}}; "" where there are none."""
+    """Returns the server's own words; "" where there are none.
+
+    OpenAI has {"error": {"message": ...}}, TEI {"error": ...}, Cohere {"message": ...} and Jina
+    {"detail": ...}.
+    """
     try:
-        message = json.loads(data)["error"]["message"]
-    except (ValueError, RecursionError, KeyError, TypeError):
+        answer = json.loads(data)
+    except (ValueError, RecursionError):
         return ""
-    return message if isinstance(message, str) else ""
+    while isinstance(answer, dict):
+        answer = next((answer[key] for key in _WORDS if key in answer), None)
+    return answer if isinstance(answer, str) else ""
 
 
 def parse_object(

@@ -1,20 +1,15 @@
-"""Amazon Bedrock: its runtime, and embeddings by Titan Text V2 and Cohere v3 Multilingual."""
+"""Embeddings by Amazon Bedrock: Titan Text V2, Titan Multimodal and Cohere v3 Multilingual."""
 
-import io
-import json
-import threading
+import base64
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import batched
-from typing import Any
 
-from urllib3 import HTTPResponse
-
-from shared.errors import ConfigurationError, EmbedderFailed
-from shared.model import EmbeddingSpace, Vector
-from shared.models.answers import explain_status, parse_object, read_vectors
-from shared.models.transport import Transport
+from shared.errors import EmbedderFailed, EmbedderRefused
+from shared.model import EmbeddingSpace, Image, Vector
+from shared.models.answers import read_vectors
+from shared.models.bedrock_client import BedrockRuntime, InputTooLong
 
 TITAN = "amazon.titan-embed-text-v2:0"
 TITAN_DIMENSIONS = (256, 512, 1024)
@@ -22,107 +17,18 @@ TITAN_MAX_CHARACTERS = 50_000
 TITAN_AT_ONCE = 4
 """Calls in flight for the passages of one document, as each call takes one text."""
 
+IMAGE_TITAN = "amazon.titan-embed-image-v1"
+IMAGE_TITAN_DIMENSIONS = (256, 384, 1024)
+IMAGE_TITAN_TOKENS = 256
+"""What it takes of a text; so many characters are never more tokens."""
+IMAGE_TITAN_MAX_CHARACTERS = 2048
+
 COHERE = "cohere.embed-multilingual-v3"
 COHERE_DIMENSION = 1024
 COHERE_MAX_CHARACTERS = 2048
 COHERE_MAX_TEXTS = 96
 
 PASSAGE_ATTEMPTS = 4
-
-
-class _InputTooLong(Exception):
-    """The text has more tokens than the model takes."""
-
-
-class BedrockRuntime:
-    """InvokeModel and Converse through one boto3 client, each call inside a time limit of its own.
-
-    botocore fixes a client's timeouts when it makes the client, but a query has only what is left
-    of its request's time. So botocore signs and parses, and `Transport` sends.
-
-    Args:
-        endpoint_url: another address than the region's own.
-    """
-
-    def __init__(self, transport: Transport, endpoint_url: str | None = None) -> None:
-        from boto3.session import Session  # noqa: PLC0415, long to load, and only Bedrock needs it
-        from botocore.config import Config  # noqa: PLC0415
-        from botocore.exceptions import NoRegionError  # noqa: PLC0415
-
-        self._transport = transport
-        self._call = threading.local()
-        try:
-            self._client = Session().client(
-                "bedrock-runtime",
-                endpoint_url=endpoint_url,
-                config=Config(retries={"total_max_attempts": 1}),
-            )
-        except NoRegionError as error:
-            raise ConfigurationError("AWS_DEFAULT_REGION is not set") from error
-        self._client.meta.events.register("before-send.bedrock-runtime", self._send)
-
-    def invoke(
-        self, model: str, body: dict[str, Any], timeout: float, attempts: int
-    ) -> dict[str, Any]:
-        """Returns the model's answer to a body.
-
-        Raises:
-            Unavailable: as the transport's failure: the model does not answer, or refuses.
-            _InputTooLong: the text has too many tokens.
-        """
-        self._call.limits = {"timeout": timeout, "attempts": attempts}
-        answer = self._ask(
-            model,
-            self._client.invoke_model,
-            modelId=model,
-            body=json.dumps(body),
-            contentType="application/json",
-            accept="application/json",
-        )
-        return parse_object(model, answer["body"].read(), self._transport.failure)
-
-    def converse(self, model: str, request: dict[str, Any], timeout: float) -> dict[str, Any]:
-        """Returns what a chat model answers; a busy one is not asked again.
-
-        Raises:
-            Unavailable: as the transport's failure: the model does not answer, or refuses.
-        """
-        self._call.limits = {"timeout": timeout, "attempts": 1}
-        try:
-            return self._ask(model, self._client.converse, modelId=model, **request)
-        except _InputTooLong as error:
-            raise self._transport.failure(f"the text is too long for {model}") from error
-
-    def _ask(self, model: str, operation: Callable[..., Any], **parameters: Any) -> dict[str, Any]:
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
-        from botocore.parsers import ResponseParserError  # noqa: PLC0415
-
-        try:
-            return dict(operation(**parameters))
-        except ClientError as error:
-            raise self._explain(model, error.response) from error
-        except BotoCoreError as error:
-            reason = type(error).__name__
-            raise self._transport.failure(f"Bedrock can't be called: {reason}") from error
-        except (ResponseParserError, AttributeError, LookupError, TypeError, ValueError) as error:
-            # botocore's parser does not expect an answer of another shape
-            raise self._transport.failure(f"{model} gave an answer of another shape") from error
-
-    def _explain(self, model: str, response: dict[str, Any]) -> Exception:
-        status = response["ResponseMetadata"]["HTTPStatusCode"]
-        message = response["Error"].get("Message") or ""
-        if "too many input tokens" in message.lower():
-            return _InputTooLong()
-        return explain_status(model, status, message, self._transport.failure)
-
-    def _send(self, request: Any, **_: object) -> Any:
-        from botocore.awsrequest import AWSResponse  # noqa: PLC0415
-
-        answer = self._transport.post(
-            request.url, request.body, dict(request.headers), **self._call.limits
-        )
-        raw = HTTPResponse(io.BytesIO(answer.data), preload_content=False)
-        return AWSResponse(request.url, answer.status, answer.headers, raw)
 
 
 class TitanEmbedder:
@@ -156,7 +62,7 @@ class TitanEmbedder:
         while head:
             try:
                 return self._invoke(head, deadline - time.monotonic(), attempts)
-            except _InputTooLong:
+            except InputTooLong:
                 head = head[: len(head) // 2]
         raise EmbedderFailed("Titan takes no part of this text")
 
@@ -164,6 +70,45 @@ class TitanEmbedder:
         body = {"inputText": text, "dimensions": self._space.dimension, "normalize": True}
         answer = self._runtime.invoke(TITAN, body, timeout, attempts)
         return read_vectors(TITAN, [answer.get("embedding")], 1, self._space.dimension)[0]
+
+
+class TitanImageEmbedder(TitanEmbedder):
+    """An `ImageEmbedder` on Titan Multimodal: one space for images and short texts."""
+
+    def embed_image(self, image: Image, text: str, timeout: float) -> Vector:
+        """Returns the image's unit vector; with text, the model's average of both."""
+        sent = {"inputImage": base64.b64encode(image.data).decode()}
+        return self._embed_beside(text, sent, timeout, 1)
+
+    def _embed(self, text: str, timeout: float, attempts: int) -> Vector:
+        return self._embed_beside(text, {}, timeout, attempts)
+
+    def _embed_beside(
+        self, text: str, sent: dict[str, str], timeout: float, attempts: int
+    ) -> Vector:
+        """Embeds the longest head that the model takes, as above, whatever it says of a text."""
+        deadline = time.monotonic() + timeout
+        head = text[:IMAGE_TITAN_MAX_CHARACTERS]
+        while True:
+            left = deadline - time.monotonic()
+            try:
+                return self._invoke_multimodal(head, sent, left, attempts)
+            except (InputTooLong, EmbedderRefused) as error:
+                if len(head) <= IMAGE_TITAN_TOKENS:
+                    raise EmbedderRefused(str(error) or "Titan refuses this text") from error
+                head = head[: max(IMAGE_TITAN_TOKENS, len(head) // 2)]
+
+    def _invoke_multimodal(
+        self, text: str, sent: dict[str, str], timeout: float, attempts: int
+    ) -> Vector:
+        dimension = self._space.dimension
+        body = {
+            **({"inputText": text} if text else {}),
+            **sent,
+            "embeddingConfig": {"outputEmbeddingLength": dimension},
+        }
+        answer = self._runtime.invoke(IMAGE_TITAN, body, timeout, attempts)
+        return read_vectors(IMAGE_TITAN, [answer.get("embedding")], 1, dimension)[0]
 
 
 class CohereEmbedder:

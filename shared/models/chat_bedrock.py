@@ -3,7 +3,7 @@
 from typing import Any
 
 from shared.errors import ChatModelFailed
-from shared.models.bedrock import BedrockRuntime
+from shared.models.bedrock_client import BedrockRuntime
 
 MOST_TOKENS = 2048
 """Of an answer: enough for a hundred conditions."""

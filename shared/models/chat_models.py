@@ -5,8 +5,8 @@ from functools import cache, lru_cache
 from typing import Protocol
 
 from shared.errors import ChatModelFailed, ConfigurationError, InvalidRequest
-from shared.models.api_key import KeySettings, find_api_key
-from shared.models.bedrock import BedrockRuntime
+from shared.models.api_key import KeySettings, find_openai_key
+from shared.models.bedrock_client import BedrockRuntime
 from shared.models.chat_bedrock import BedrockChat
 from shared.models.chat_openai_compatible import OpenAICompatibleChat
 from shared.models.transport import Transport
@@ -96,5 +96,5 @@ def _make(provider: str, model: str, settings: ChatSettings) -> ChatModel:
         model,
         _open_transport(settings),
         base_url=settings.openai_base_url,
-        api_key=find_api_key(settings, ChatModelFailed),
+        api_key=find_openai_key(settings, ChatModelFailed),
     )

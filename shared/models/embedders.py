@@ -8,7 +8,8 @@ from typing import Protocol
 from shared.errors import ConfigurationError, EmbedderFailed, InvalidRequest
 from shared.model import NO_VECTORS, EmbeddingSpace
 from shared.models import bedrock, local
-from shared.models.api_key import KeySettings, find_api_key
+from shared.models.api_key import KeySettings, find_openai_key
+from shared.models.bedrock_client import BedrockRuntime
 from shared.models.openai_compatible import OpenAICompatibleEmbedder
 from shared.models.transport import Transport
 from shared.ports import Embedder
@@ -19,6 +20,7 @@ MAX_DIMENSION = 16_000
 KNOWN_MODELS: dict[str, dict[str, tuple[int, ...]]] = {
     "bedrock": {
         bedrock.TITAN: bedrock.TITAN_DIMENSIONS,
+        bedrock.IMAGE_TITAN: bedrock.IMAGE_TITAN_DIMENSIONS,
         bedrock.COHERE: (bedrock.COHERE_DIMENSION,),
     },
     "local": {model: (dimension,) for model, dimension in local.DIMENSIONS.items()},
@@ -85,6 +87,11 @@ def choose_space(provider: str, model: str | None, dimension: int | None) -> Emb
     space = EmbeddingSpace(provider, model, dimension)
     check_space(space)
     return space
+
+
+def reads_images(space: EmbeddingSpace) -> bool:
+    """Tells whether the space's embedder is an `ImageEmbedder`."""
+    return (space.provider, space.model) == ("bedrock", bedrock.IMAGE_TITAN)
 
 
 def check_space(space: EmbeddingSpace) -> None:
@@ -158,14 +165,16 @@ def _open_transport(settings: ModelSettings) -> Transport:
 
 
 @cache
-def _open_bedrock(settings: ModelSettings) -> bedrock.BedrockRuntime:
-    return bedrock.BedrockRuntime(_open_transport(settings))
+def _open_bedrock(settings: ModelSettings) -> BedrockRuntime:
+    return BedrockRuntime(_open_transport(settings))
 
 
 def _make_bedrock(space: EmbeddingSpace, settings: ModelSettings) -> Embedder:
     runtime, timeout = _open_bedrock(settings), settings.embedder_timeout_seconds
     if space.model == bedrock.TITAN:
         return bedrock.TitanEmbedder(space, runtime, timeout=timeout)
+    if space.model == bedrock.IMAGE_TITAN:
+        return bedrock.TitanImageEmbedder(space, runtime, timeout=timeout)
     return bedrock.CohereEmbedder(space, runtime, timeout=timeout)
 
 
@@ -176,7 +185,7 @@ def _make_openai_compatible(space: EmbeddingSpace, settings: ModelSettings) -> E
         space,
         _open_transport(settings),
         base_url=settings.openai_base_url,
-        api_key=find_api_key(settings, EmbedderFailed),
+        api_key=find_openai_key(settings, EmbedderFailed),
         timeout=settings.embedder_timeout_seconds,
     )
 

@@ -1,6 +1,7 @@
 """Reranking on this machine: ms-marco-MiniLM-L-12-v2, a cross-encoder that reads English alone."""
 
 import os
+import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ from shared.models.scores import hold_score, logistic
 MODEL = "ms-marco-MiniLM-L-12-v2"
 
 MOST_PASSAGES = 20
-"""Two cores score so many of 400 tokens in the usual deadline."""
+"""Those of 400 tokens take 2.1 s of processor time: two cores have them in the usual deadline."""
 
 MOST_CHARACTERS = 8_000
 """Of a text; far more than the model's 512 tokens have, and quickly cut."""
@@ -27,17 +28,18 @@ _LATIN_ENDS = "\u024f"
 class LocalReranker:
     """A `Reranker` whose scores repeat bit for bit, whatever is scored beside a passage.
 
+    The model is loaded at the first call, so that whoever makes a reranker does not wait for it.
+
     Args:
         folder: holds model.onnx and tokenizer.json.
-
-    Raises:
-        ConfigurationError: a file is missing.
     """
 
     most_passages = MOST_PASSAGES
 
     def __init__(self, folder: Path) -> None:
-        self._model = OnnxModel(folder)
+        self._folder = folder
+        self._loaded: OnnxModel | None = None
+        self._loading = threading.Lock()
         self._calls = ThreadPoolExecutor(os.process_cpu_count(), thread_name_prefix="rerank")
 
     def rerank(self, query: str, passages: Sequence[str], timeout: float) -> Sequence[float]:
@@ -46,18 +48,25 @@ class LocalReranker:
         Raises:
             RerankerFailed: there was not enough time, or this is no English: what the model makes
                 of other scripts is noise, as high for a wrong passage as for a right one.
+            ConfigurationError: a file of the model is missing.
         """
         deadline = time.monotonic() + timeout
         _check_script(query, passages)
-        head = query[:MOST_CHARACTERS]
+        head, model = query[:MOST_CHARACTERS], self._load()
 
         def score(passage: str) -> float:
             if time.monotonic() >= deadline:
                 raise RerankerFailed("no time was left to score every passage")
-            logit = float(self._model.run(head, passage[:MOST_CHARACTERS])[0])
+            logit = float(model.run(head, passage[:MOST_CHARACTERS])[0])
             return hold_score(MODEL, logistic(logit))
 
         return list(self._calls.map(score, passages))
+
+    def _load(self) -> OnnxModel:
+        with self._loading:
+            if self._loaded is None:
+                self._loaded = OnnxModel(self._folder)
+            return self._loaded
 
 
 def reads(text: str) -> bool:

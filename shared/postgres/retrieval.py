@@ -112,6 +112,9 @@ class RecordText:
     """A record's text and where it comes from.
 
     One of an external base has neither chunk nor document, nor a position.
+
+    Attributes:
+        heading: the path of headings to it, searched with its content and not shown.
     """
 
     chunk_id: str | None
@@ -124,6 +127,7 @@ class RecordText:
     page: int | None
     source: str | None
     generation: Generation
+    heading: str = ""
 
 
 def hydrate(
@@ -202,6 +206,7 @@ _TEXTS = (
     select(
         chunks.c.id.label("chunk_id"),
         chunks.c.text.label("content"),
+        chunks.c.heading,
         documents.c.id.label("document_id"),
         documents.c.dataset_id,
         documents.c.name.label("title"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shared.errors import EmbedderFailed
-from shared.model import EmbeddingSpace, Vector
+from shared.model import EmbeddingSpace, Image, Vector
 from shared.models.vectors import unit
 
 
@@ -42,3 +42,19 @@ class FakeEmbedder:
     def _check(self) -> None:
         if self.broken is not None:
             raise EmbedderFailed(self.broken)
+
+
+class FakeImageEmbedder(FakeEmbedder):
+    """Reads an image as the words that its bytes are.
+
+    Attributes:
+        images: all that it was asked about.
+    """
+
+    def __init__(self, space: EmbeddingSpace) -> None:
+        super().__init__(space)
+        self.images: list[Image] = []
+
+    def embed_image(self, image: Image, text: str, timeout: float) -> Vector:
+        self.images.append(image)
+        return self.embed_query(f"{image.data.decode('latin-1')} {text}", timeout)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from shared.errors import RerankerFailed
+from shared.model import Image
 
 
 def share_words(query: str, passage: str) -> float:
@@ -37,3 +38,39 @@ class FakeReranker:
         if self.broken is not None:
             raise RerankerFailed(self.broken)
         return [self.score(query, passage) for passage in passages]
+
+
+class FakeRerankers:
+    """Gives the same reranker to whoever asks.
+
+    Attributes:
+        named: every (provider, model) that was asked for.
+    """
+
+    def __init__(self, reranker: FakeReranker | None = None) -> None:
+        self.reranker = reranker or FakeReranker()
+        self.named: list[tuple[str | None, str | None]] = []
+
+    def __call__(self, provider: str | None, model: str | None) -> FakeReranker:
+        self.named.append((provider, model))
+        return self.reranker
+
+
+class FakeImageReranker(FakeReranker):
+    """Reads an image as the words that its bytes are; with text, the mean of both.
+
+    Attributes:
+        images: all that it was asked about.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.images: list[Image] = []
+
+    def rerank_image(
+        self, image: Image, text: str, passages: Sequence[str], timeout: float
+    ) -> Sequence[float]:
+        self.images.append(image)
+        queries = [image.data.decode("latin-1"), *([text] if text else [])]
+        scored = [self.rerank(query, passages, timeout) for query in queries]
+        return [sum(each) / len(each) for each in zip(*scored, strict=True)]

@@ -4,6 +4,7 @@ import math
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI
@@ -25,10 +26,13 @@ from shared.external.guard import split_hosts
 from shared.http.app import make_app
 from shared.http.keys import guard
 from shared.model import Change, EmbeddingSpace
+from shared.models.rerankers import check_default
 from shared.ports import ChunkIndex, ChunkSearch, ContentStore, Embedder
 from tests.fakes.chat import FakeChatModels
 from tests.fakes.embedder import FakeEmbedder
 from tests.fakes.objects import FakeObjects
+from tests.fakes.reranker import FakeRerankers
+from tests.fakes.settings import make_settings
 
 KEY = "k" * 32
 Json = dict[str, Any]
@@ -138,9 +142,17 @@ class App:
 
     def with_chat(self, chat_for: Any, timeout: float = 5) -> "App":
         """Returns the same application over other chat models."""
-        parts = replace(self.retrieve_parts, chat_for=chat_for, chat_timeout=timeout)
-        api = make_app(make_router(parts, guard(KEY)), most_bytes=1_000_000)
-        return replace(self, retrieve_parts=parts, api=api, client=open_client(api))
+        return self._over(replace(self.retrieve_parts, chat_for=chat_for, chat_timeout=timeout))
+
+    def with_reranker(self, reranker_for: Any, timeout: float = 20, candidates: int = 100) -> "App":
+        """Returns the same application over other reranking models."""
+        parts = replace(
+            self.retrieve_parts,
+            reranker_for=reranker_for,
+            reranker_timeout=timeout,
+            reranker_candidates=candidates,
+        )
+        return self._over(parts)
 
     def titles(self, dataset_ids: str | Sequence[str], query: str, **body: Any) -> list[str]:
         return [r["title"] for r in self.retrieve(dataset_ids, query, **body)["records"]]
@@ -164,8 +176,12 @@ class App:
             depth=100,
         )
         parts = replace(self.retrieve_parts, searcher=searcher, outside=outside or searcher.pool)
-        api = make_app(make_router(parts, guard(KEY)), most_bytes=1_000_000)
-        return replace(self, search=search, retrieve_parts=parts, api=api, client=open_client(api))
+        return replace(self._over(parts), search=search)
+
+    def _over(self, parts: RetrieveParts) -> "App":
+        """Returns the application over other parts; of its routes it has those of retrieval."""
+        api = make_app(make_router(parts, guard(KEY)), most_bytes=8_000_000)
+        return replace(self, retrieve_parts=parts, api=api, client=open_client(api))
 
 
 def near(content: str, cosine: float, **more: Any) -> Json:
@@ -225,18 +241,29 @@ def build(
         wait_seconds=5,
         external_hosts=split_hosts(external_hosts),
         providers=frozenset({"given", "local", "openai_compatible"}),
+        check_reranker=partial(check_default, make_settings(tei_base_url="http://127.0.0.1:9")),
     )
     pool = Pool(threads)
     searcher = Searcher(search=search, embedder_for=embedders, pool=pool, depth=100)
     external = ExternalClient(external_hosts, connections=4)
-    retrieve = RetrieveParts(engine, searcher, external, pool, FakeChatModels(), chat_timeout=5)
+    retrieve = RetrieveParts(
+        engine,
+        searcher,
+        external,
+        pool,
+        FakeChatModels(),
+        chat_timeout=5,
+        reranker_for=FakeRerankers(),
+        reranker_timeout=20,
+        reranker_candidates=100,
+    )
     caller = guard(KEY)
     api = make_app(
         datasets.make_router(manage, caller),
         documents.make_router(manage, caller),
         fields.make_router(manage, caller),
         make_router(retrieve, caller),
-        most_bytes=6_000_000,
+        most_bytes=8_000_000,
     )
     return App(
         engine=engine,

@@ -1,11 +1,16 @@
-"""Speaks Bedrock's InvokeModel for Titan Text Embeddings V2 and Cohere Embed v3."""
+"""Speaks Bedrock's InvokeModel for Titan Text V2, Titan Multimodal and Cohere Embed v3."""
 
+import base64
 from urllib.parse import unquote
 
+import numpy as np
+
+from shared.models.vectors import unit
 from tests.fakes.embedder import hash_vector
 from tests.servers.server import ModelServer, Reply, Request
 
 TITAN_FIELDS = {"inputText", "dimensions", "normalize", "embeddingTypes"}
+IMAGE_TITAN_FIELDS = {"inputText", "inputImage", "embeddingConfig"}
 COHERE_FIELDS = {"texts", "images", "input_type", "truncate", "embedding_types"}
 COHERE_INPUT_TYPES = {"search_document", "search_query", "classification", "clustering", "image"}
 
@@ -21,6 +26,8 @@ class BedrockServer(ModelServer):
         match unquote(request.path).split("/"):
             case ["", "model", "amazon.titan-embed-text-v2:0", "invoke"]:
                 return self._embed_titan(request)
+            case ["", "model", "amazon.titan-embed-image-v1", "invoke"]:
+                return self._embed_titan_image(request)
             case ["", "model", "cohere.embed-multilingual-v3", "invoke"]:
                 return self._embed_cohere(request)
         return refuse("ResourceNotFoundException", 404, "Could not resolve the foundation model")
@@ -48,6 +55,22 @@ class BedrockServer(ModelServer):
                 "inputTextTokenCount": tokens,
             }
         )
+
+    def _embed_titan_image(self, request: Request) -> Reply:
+        """Reads an image as the words that its bytes are, and counts a token for each word."""
+        body = request.body
+        dimension = body.get("embeddingConfig", {}).get("outputEmbeddingLength", 1024)
+        if not body.keys() <= IMAGE_TITAN_FIELDS or dimension not in (256, 384, 1024):
+            return malformed("#: extraneous key is not permitted")
+        text, image = body.get("inputText"), body.get("inputImage")
+        if text is None and image is None:
+            return malformed("#: required key [inputText] not found")
+        if text is not None and len(text.split()) > 256:
+            return refuse("ValidationException", 400, "the text is over this model's length")
+        words = [] if text is None else [text]
+        words += [] if image is None else [base64.b64decode(image).decode("latin-1")]
+        vector = unit(np.sum([hash_vector(each, dimension) for each in words], axis=0)).tolist()
+        return Reply({"embedding": vector, "inputTextTokenCount": 1, "message": None})
 
     def _embed_cohere(self, request: Request) -> Reply:
         body = request.body

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from functions.ingest.pipeline import MOST_ATTEMPTS
+from shared.models.embedders import KNOWN_MODELS
+from shared.models.rerank_bedrock import MODELS
 from shared.settings import Settings
 from tests.artifacts import FUNCTIONS, logical_id
 
@@ -14,8 +16,13 @@ Resources = dict[str, Any]
 NOT_ON_AWS = {
     "bootstrap_key": "its secret is named instead, and the function reads it",
     "openai_api_key": "likewise",
+    "cohere_api_key": "likewise",
+    "tei_api_key": "likewise",
     "local_models": "models on disk are for one machine; their runtime is in no layer",
 }
+OF_NO_RESOURCE = {"bedrock:Rerank"}
+"""Actions that IAM can't restrict to a resource; each needs another permission for what it asks."""
+
 SAM_ADDS = {
     "arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole",
     "arn:aws:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole",
@@ -83,6 +90,9 @@ def test_no_permission_is_for_every_action_or_every_resource(resources: Resource
     for statement in statements:
         for action in _listed(statement["Action"]):
             assert "*" not in action
+        if set(_listed(statement["Action"])) <= OF_NO_RESOURCE:
+            assert statement["Resource"] == "*"
+            continue
         for resource in _listed(statement["Resource"]):
             assert resource != "*"
             # Only below something named: a bucket's prefix, a domain's indices.
@@ -95,6 +105,7 @@ def test_only_the_functions_that_need_it_may_do_it(resources: Resources) -> None
     assert _who_may("sqs:ReceiveMessage", resources) == {"ingest"}
     assert _who_may("es:ESHttpPut", resources) == {"ingest"}
     assert _who_may("bedrock:InvokeModel", resources) == {"retrieve", "ingest"}
+    assert _who_may("bedrock:Rerank", resources) == {"retrieve"}
     assert _who_may("secretsmanager:GetSecretValue", resources, "BootstrapKey") == {
         "retrieve",
         "manage",
@@ -116,6 +127,20 @@ def test_only_what_embeds_knows_the_model_servers_key_and_reads_it_itself(
     }
     assert {name for name, variables in environments.items() if setting in variables} == embedding
     assert "resolve:secretsmanager" not in str(resources)  # it would stand there in plain text
+
+
+def test_only_retrieve_asks_reranking_models_and_only_those_there_are(
+    resources: Resources,
+) -> None:
+    for model in MODELS:
+        assert _who_may("bedrock:InvokeModel", resources, model) == {"retrieve"}
+    for secret in ("CohereApiKeySecret", "TeiApiKeySecret"):
+        assert _who_may("secretsmanager:GetSecretValue", resources, secret) == {"retrieve"}
+
+
+def test_every_embedding_model_of_bedrock_may_be_asked(resources: Resources) -> None:
+    for model in KNOWN_MODELS["bedrock"]:
+        assert _who_may("bedrock:InvokeModel", resources, model) == {"retrieve", "ingest"}
 
 
 def test_a_migration_has_all_the_time_there_is(resources: Resources) -> None:

@@ -4,14 +4,20 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, FiniteFloat
+from pydantic import Field, FiniteFloat, ValidationInfo, field_validator
 
+from functions.retrieve.contracts.attachments import (
+    MOST_ATTACHMENTS,
+    AttachmentBody,
+    check_image,
+    read_image,
+)
 from functions.retrieve.contracts.spaces import check_spaces, list_spaces, read_vector
-from functions.retrieve.query import Applied, AutomaticFilter, Query, Result
+from functions.retrieve.query import Applied, AutomaticFilter, Query, Reranking, Result
 from shared.errors import InvalidRequest
 from shared.fusion.fuse import FusionMethod, FusionPlan, KeywordScoring
 from shared.fusion.weighted import Weights
-from shared.http.bodies import Body, FusionBody, QueryText, RetrievalBody, check_available
+from shared.http.bodies import NEEDS_VECTORS, RERANKED, Body, FusionBody, QueryText, RetrievalBody
 from shared.metadata.conditions import Joiner, Tree
 from shared.metadata.parse import parse_filter
 from shared.metadata.variables import fill_conditions
@@ -39,16 +45,23 @@ class FilterBody(Body):
 
 
 class RetrieveBody(RetrievalBody):
-    """POST /v1/retrieve. Only query and dataset_ids are required."""
+    """POST /v1/retrieve. Only query, or an attachment, and dataset_ids are required."""
 
-    query: QueryText
+    attachments: Annotated[list[AttachmentBody], Field(max_length=MOST_ATTACHMENTS)] | None = None
+    query: Annotated[QueryText | None, Field(validate_default=True)] = None
     dataset_ids: Annotated[list[str], Field(min_length=1, max_length=100)]
     metadata_filtering: FilterBody | None = None
     on_channel_failure: Literal["degrade", "error"] = "degrade"
     deadline_ms: Annotated[int, Field(ge=1, le=60_000)] = 2_500
     explain: bool = False
     query_vector: list[FiniteFloat] | None = None
-    attachments: list[Any] | None = None
+
+    @field_validator("query")
+    @classmethod
+    def _ask_something(cls, query: str | None, info: ValidationInfo) -> str | None:
+        if query is None and info.data.get("attachments", True) in (None, []):
+            raise ValueError("is needed, or an attachment")
+        return query
 
 
 def to_query(body: RetrieveBody, tenant_id: str, datasets: Sequence[Dataset]) -> Query:
@@ -57,22 +70,27 @@ def to_query(body: RetrieveBody, tenant_id: str, datasets: Sequence[Dataset]) ->
     Raises:
         InvalidRequest: naming the field.
     """
-    if body.attachments:
-        raise InvalidRequest.at("/attachments", "image queries are not available yet")
     spaces = list_spaces(datasets)
     settings = RetrievalBody.model_validate(
         _defaults(datasets[0], spaces)
         | body.model_dump(include=set(RetrievalBody.model_fields), exclude_unset=True)
     )
-    plan = _plan(settings, body.fusion)
+    reranking = _read_reranking(settings.fusion)
+    plan = _plan(settings, body.fusion, is_apart=len(spaces) > 1)
     check_spaces(spaces, plan)
+    image = read_image(body.attachments)
+    if image is not None:
+        check_image(plan.search_method, datasets, is_reranked=reranking is not None)
+        _check_beside(body, plan.search_method, datasets)
     return Query(
         tenant_id=tenant_id,
-        text=body.query,
+        text=body.query or "",
+        image=image,
         datasets=datasets,
         filter=_read_filter(body.metadata_filtering),
         automatic=_read_automatic(body.metadata_filtering),
         plan=plan,
+        reranking=reranking,
         top_k=settings.top_k,
         vector=read_vector(body.query_vector, spaces, plan.search_method),
         deadline=body.deadline_ms / 1000,
@@ -115,25 +133,49 @@ def _defaults(dataset: Dataset, spaces: Sequence[EmbeddingSpace]) -> dict[str, A
     return usual | dict(dataset.retrieval)
 
 
-def _plan(settings: RetrievalBody, sent: FusionBody | None) -> FusionPlan:
+def _plan(settings: RetrievalBody, sent: FusionBody | None, *, is_apart: bool) -> FusionPlan:
     method = SearchMethod(settings.search_method)
     fusion = settings.fusion or FusionBody()
-    check_available(fusion, "/fusion")
     # A dataset's default waits for hybrid queries; only what the caller names is wrong here.
     names_method = sent is not None and "method" in sent.model_fields_set
-    if method is not SearchMethod.HYBRID and names_method:
+    is_reranked = fusion.method == RERANKED
+    if method is not SearchMethod.HYBRID and names_method and not is_reranked:
         raise InvalidRequest.at(
             "/fusion/method", f"{fusion.method} belongs to hybrid_search, not to {method}"
         )
+    # Cosines of different models are not compared, even where a reranking model fails.
+    before_model = FusionMethod.RRF if is_apart else FusionMethod.WEIGHTED_SCORE
     weights = fusion.weights
     return FusionPlan(
         search_method=method,
-        method=FusionMethod(fusion.method),
+        method=before_model if is_reranked else FusionMethod(fusion.method),
         weights=Weights(weights.vector, weights.keyword) if weights else None,
         keyword_scoring=KeywordScoring(fusion.keyword_scoring),
         rank_constant=fusion.rank_constant,
         threshold=settings.score_threshold,
     )
+
+
+def _read_reranking(fusion: FusionBody | None) -> Reranking | None:
+    if fusion is None or fusion.method != RERANKED:
+        return None
+    named = fusion.reranking_model
+    return Reranking(named.provider, named.model) if named else Reranking()
+
+
+def _check_beside(body: RetrieveBody, method: SearchMethod, datasets: Sequence[Dataset]) -> None:
+    """Refuses a vector beside an image, and no words where something finds by words alone."""
+    if body.query_vector is not None:
+        raise InvalidRequest.at("/query_vector", "an image is embedded here: send one of both")
+    filtering = body.metadata_filtering
+    readers = {
+        f"{method} finds": method not in NEEDS_VECTORS,
+        "an external knowledge base finds": any(each.external for each in datasets),
+        "automatic mode reads the filter": filtering is not None and filtering.mode == "automatic",
+    }
+    for reader, reads_words in readers.items():
+        if reads_words and body.query is None:
+            raise InvalidRequest.at("/query", f"is needed: {reader} by its words")
 
 
 def _read_filter(body: FilterBody | None) -> Tree | None:

@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from shared.errors import ChatModelFailed
-from shared.models.bedrock import BedrockRuntime
+from shared.models.bedrock_client import BedrockRuntime
 from shared.models.chat_bedrock import BedrockChat
 from shared.models.chat_openai_compatible import OpenAICompatibleChat
 from shared.models.transport import Transport

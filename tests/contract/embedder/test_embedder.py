@@ -8,13 +8,22 @@ from pydantic import SecretStr
 
 from local.artifacts import model_files
 from shared.errors import EmbedderFailed
-from shared.model import EmbeddingSpace
-from shared.models.bedrock import COHERE, TITAN, BedrockRuntime, CohereEmbedder, TitanEmbedder
+from shared.model import EmbeddingSpace, Image
+from shared.models.bedrock import (
+    COHERE,
+    IMAGE_TITAN,
+    TITAN,
+    CohereEmbedder,
+    TitanEmbedder,
+    TitanImageEmbedder,
+)
+from shared.models.bedrock_client import BedrockRuntime
+from shared.models.embedders import reads_images
 from shared.models.local import LocalEmbedder
 from shared.models.openai_compatible import OpenAICompatibleEmbedder
 from shared.models.transport import Transport
-from shared.ports import Embedder
-from tests.fakes.embedder import FakeEmbedder
+from shared.ports import Embedder, ImageEmbedder
+from tests.fakes.embedder import FakeEmbedder, FakeImageEmbedder
 from tests.servers.aws import AWS_ENVIRONMENT
 from tests.servers.bedrock import BedrockServer
 from tests.servers.openai import OpenAIServer
@@ -41,6 +50,15 @@ def make_fake(_request: pytest.FixtureRequest) -> Embedder:
 def make_titan(request: pytest.FixtureRequest) -> Embedder:
     runtime = request.getfixturevalue("bedrock_runtime")
     return TitanEmbedder(EmbeddingSpace("bedrock", TITAN, 256), runtime, timeout=20)
+
+
+def make_titan_image(request: pytest.FixtureRequest) -> Embedder:
+    runtime = request.getfixturevalue("bedrock_runtime")
+    return TitanImageEmbedder(EmbeddingSpace("bedrock", IMAGE_TITAN, 384), runtime, timeout=20)
+
+
+def make_fake_image(_request: pytest.FixtureRequest) -> Embedder:
+    return FakeImageEmbedder(EmbeddingSpace("bedrock", IMAGE_TITAN, 256))
 
 
 def make_cohere(request: pytest.FixtureRequest) -> Embedder:
@@ -89,7 +107,9 @@ def bedrock_runtime() -> Iterator[BedrockRuntime]:
 
 EMBEDDERS = [
     make_fake,
+    make_fake_image,
     make_titan,
+    make_titan_image,
     make_cohere,
     make_openai,
     make_local_english,
@@ -159,3 +179,21 @@ def test_a_query_without_time_fails_at_once(embedder: Embedder) -> None:
     for timeout in (0.0, -1.0):
         with pytest.raises(EmbedderFailed, match="no time was left"):
             embedder.embed_query("late", timeout)
+
+
+def test_an_image_is_a_query_with_text_or_without(embedder: Embedder) -> None:
+    assert isinstance(embedder, ImageEmbedder) == reads_images(embedder.space)
+    if not isinstance(embedder, ImageEmbedder):
+        return
+    image = Image("image/png", b"kettle water")  # the stand-ins read a picture's bytes as words
+    alone = embedder.embed_image(image, "", 20)
+    both = embedder.embed_image(image, "refunds paid", 20)
+    kettle, refund, *_ = embedder.embed_passages(ENGLISH)
+    for vector in (alone, both):
+        assert vector.shape == (embedder.space.dimension,)
+        assert vector.dtype == np.float32
+        assert np.linalg.norm(vector.astype(np.float64)) == pytest.approx(1, abs=1e-6)
+    assert alone @ kettle > alone @ refund
+    assert both @ refund > alone @ refund
+    with pytest.raises(EmbedderFailed, match="no time was left"):
+        embedder.embed_image(image, "late", 0.0)

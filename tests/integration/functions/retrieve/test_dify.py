@@ -183,7 +183,7 @@ def test_what_the_edge_refuses_is_told_in_difys_words(app: App, corpus: str) -> 
     for wrong in ("\0", "\ud800"):
         body = asked(corpus) | {"query": wrong}
         assert_error(call(app, body), 400, 400, "/query: holds a")
-    assert_error(call(app, b"x" * 6_000_001), 413, 413, "larger than")
+    assert_error(call(app, b"x" * 8_000_001), 413, 413, "larger than")
     assert_error(call(app, asked(corpus), path="/retrieval?a=%00"), 400, 400, "NUL")
 
 

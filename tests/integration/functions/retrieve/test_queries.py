@@ -165,23 +165,6 @@ def test_j06_an_index_that_was_deleted_by_hand_comes_back_with_the_next_document
     assert mapping["properties"]["vector"]["type"] == "knn_vector"
 
 
-@pytest.mark.parametrize(
-    ("body", "pointer"),
-    [
-        ({"fusion": {"method": "reranking_model"}}, "/fusion/method"),
-        ({"attachments": [{"media_type": "image/png", "data": ""}]}, "/attachments"),
-    ],
-)
-def test_what_is_to_come_is_a_clear_refusal(
-    app: App, dataset: str, body: Json, pointer: str
-) -> None:
-    refused = app.ask(dataset, "x", query_vector=[1, 0], **body)
-    assert refused.status_code == 400
-    [problem] = refused.json()["errors"]
-    assert problem["pointer"] == pointer
-    assert "not available yet" in problem["detail"]
-
-
 @pytest.mark.parametrize("length", [1e-30, 1e-22, 1e-3, 1.0, 1e20, 1e30])
 def test_only_the_direction_of_a_vector_counts(app: App, length: float) -> None:
     dataset = app.dataset()

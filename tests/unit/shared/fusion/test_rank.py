@@ -73,3 +73,9 @@ def test_everybody_is_kept_or_dropped(figures: list[float], threshold: float | N
     kept, dropped = pass_threshold(rank(score(*figures)), threshold)
     assert sorted(ids(kept) + ids(dropped)) == sorted(f"c{i}" for i in range(len(figures)))
     assert cut(kept, 8)[0][:3] == cut(kept, 3)[0]
+
+
+def test_what_fell_out_can_be_taken_back_as_it_was_scored() -> None:
+    scored = score(0.9, 0.1)
+    _, dropped = pass_threshold(scored, 0.5)
+    assert [each.restore() for each in dropped] == scored[1:]

@@ -3,7 +3,13 @@ import json
 import pytest
 
 from shared.errors import EmbedderFailed
-from shared.models.answers import explain_status, order_rows, parse_object, read_vectors
+from shared.models.answers import (
+    explain_status,
+    order_rows,
+    parse_object,
+    read_message,
+    read_vectors,
+)
 
 
 def item(index: object, *embedding: float) -> dict[str, object]:
@@ -99,3 +105,28 @@ def test_messages_about_credentials_and_faults_are_not_passed_on(status: int) ->
 
 def test_a_long_message_is_cut() -> None:
     assert len(str(explain_status("m", 400, "x" * 10_000))) < 400
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({"error": {"message": "openai", "type": "x"}}, "openai"),
+        ({"error": "tei", "error_type": "validation"}, "tei"),
+        ({"id": "1", "message": "cohere"}, "cohere"),
+        ({"detail": "jina"}, "jina"),
+        ({"detail": [{"msg": "fastapi"}]}, ""),
+        ({"error": {"code": 5}}, ""),
+        ({"error": None}, ""),
+        (["words"], ""),
+        ("words", "words"),
+    ],
+)
+def test_a_servers_own_words_are_found_in_each_of_the_usual_forms(
+    answer: object, words: str
+) -> None:
+    assert read_message(json.dumps(answer).encode()) == words
+
+
+@pytest.mark.parametrize("data", [b"", b"<html>", b"[" * 100_000])
+def test_what_is_no_json_has_no_words(data: bytes) -> None:
+    assert read_message(data) == ""

@@ -4,9 +4,17 @@ from urllib.parse import unquote
 
 import pytest
 
-from shared.errors import ConfigurationError, EmbedderFailed
-from shared.model import EmbeddingSpace
-from shared.models.bedrock import COHERE, TITAN, BedrockRuntime, CohereEmbedder, TitanEmbedder
+from shared.errors import ConfigurationError, EmbedderFailed, EmbedderRefused
+from shared.model import EmbeddingSpace, Image
+from shared.models.bedrock import (
+    COHERE,
+    IMAGE_TITAN,
+    TITAN,
+    CohereEmbedder,
+    TitanEmbedder,
+    TitanImageEmbedder,
+)
+from shared.models.bedrock_client import BedrockRuntime
 from shared.models.transport import Transport
 from tests.fakes.embedder import hash_vector
 from tests.servers.aws import AWS_ENVIRONMENT
@@ -35,6 +43,46 @@ def titan_on(server: BedrockServer, timeout: float = 20) -> TitanEmbedder:
 def cohere_on(server: BedrockServer, timeout: float = 20) -> CohereEmbedder:
     runtime = BedrockRuntime(Transport(4, pause=lambda _: None), server.url)
     return CohereEmbedder(EmbeddingSpace("bedrock", COHERE, 1024), runtime, timeout=timeout)
+
+
+def image_titan_on(server: BedrockServer, timeout: float = 20) -> TitanImageEmbedder:
+    runtime = BedrockRuntime(Transport(4, pause=lambda _: None), server.url)
+    return TitanImageEmbedder(EmbeddingSpace("bedrock", IMAGE_TITAN, 256), runtime, timeout=timeout)
+
+
+def test_what_titan_multimodal_gets(server: BedrockServer) -> None:
+    embedder = image_titan_on(server)
+    embedder.embed_query("q", 20)
+    embedder.embed_image(Image("image/png", b"bytes"), "", 20)
+    embedder.embed_image(Image("image/webp", b"bytes"), "q", 20)
+    config = {"embeddingConfig": {"outputEmbeddingLength": 256}}
+    assert [request.body for request in server.requests] == [
+        {"inputText": "q", **config},
+        {"inputImage": "Ynl0ZXM=", **config},
+        {"inputText": "q", "inputImage": "Ynl0ZXM=", **config},
+    ]
+    assert unquote(server.requests[0].path) == f"/model/{IMAGE_TITAN}/invoke"
+
+
+def test_titan_multimodal_gets_the_head_that_it_takes_whatever_it_says(
+    server: BedrockServer,
+) -> None:
+    image_titan_on(server).embed_passages(["a b " * 2_000])
+    lengths = [len(request.body["inputText"]) for request in server.requests]
+    assert lengths == [2_048, 1_024, 512]
+
+
+def test_titan_multimodal_is_not_asked_for_ever_about_what_it_refuses(
+    server: BedrockServer,
+) -> None:
+    server.script = [malformed("#/inputImage: not an image")] * 9
+    with pytest.raises(EmbedderRefused, match="not an image"):
+        image_titan_on(server).embed_image(Image("image/png", b"?"), "a" * 5_000, 20)
+    assert len(server.requests) == 4
+    server.script = [malformed("#/inputImage: not an image")] * 9
+    with pytest.raises(EmbedderRefused):
+        image_titan_on(server).embed_image(Image("image/png", b"?"), "", 20)
+    assert len(server.requests) == 5
 
 
 def test_titan_gets_one_text_a_call(server: BedrockServer) -> None:

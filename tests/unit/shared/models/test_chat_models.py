@@ -9,7 +9,7 @@ from botocore.exceptions import EndpointConnectionError
 from pydantic import SecretStr
 
 from shared.errors import ChatModelFailed, ConfigurationError, InvalidRequest
-from shared.models.bedrock import BedrockRuntime
+from shared.models.bedrock_client import BedrockRuntime
 from shared.models.chat_bedrock import BedrockChat
 from shared.models.chat_models import make_chat_model
 from shared.models.chat_openai_compatible import OpenAICompatibleChat

@@ -30,6 +30,7 @@ GOOD = [
     EmbeddingSpace("bedrock", TITAN, 512),
     EmbeddingSpace("bedrock", TITAN, 1024),
     EmbeddingSpace("bedrock", COHERE, 1024),
+    EmbeddingSpace("bedrock", "amazon.titan-embed-image-v1", 384),
     EmbeddingSpace("local", "bge-small-en-v1.5", 384),
     EmbeddingSpace("local", "bge-small-zh-v1.5", 512),
     EmbeddingSpace("openai_compatible", "whatever", 1),
@@ -132,7 +133,7 @@ def test_a_local_space_reads_its_models_folder() -> None:
     assert len(embedder.embed_query("q", 1)) == 384
 
 
-@pytest.mark.parametrize("space", GOOD[:4], ids=str)
+@pytest.mark.parametrize("space", GOOD[:5], ids=str)
 def test_bedrock_spaces_have_an_embedder(
     space: EmbeddingSpace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,8 @@ embedder = OpenAICompatibleEmbedder(
 )
 """
 BEDROCK = """
-from shared.models.bedrock import COHERE, BedrockRuntime, CohereEmbedder
+from shared.models.bedrock import COHERE, CohereEmbedder
+from shared.models.bedrock_client import BedrockRuntime
 space = EmbeddingSpace("bedrock", COHERE, 1024)
 embedder = CohereEmbedder(space, BedrockRuntime(Transport(4), sys.argv[1]), timeout=20)
 """

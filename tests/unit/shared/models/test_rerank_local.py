@@ -7,6 +7,8 @@ import pytest
 
 from local.artifacts import model_files
 from shared.errors import ConfigurationError, RerankerFailed
+from shared.models import rerank_local
+from shared.models.onnx import OnnxModel
 from shared.models.rerank_local import MODEL, MOST_PASSAGES, LocalReranker, reads
 
 BERLIN = "Berlin has a population of 3,520,031 registered inhabitants in an area of 891.82 km2."
@@ -85,4 +87,20 @@ def test_a_time_that_is_too_short_ends_it(local: LocalReranker) -> None:
 
 def test_missing_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"model\.onnx is missing"):
-        LocalReranker(tmp_path)
+        LocalReranker(tmp_path).rerank("q", [REFUND], 30)
+
+
+def test_callers_at_once_load_the_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    loads: list[Path] = []
+
+    class Counted(OnnxModel):
+        def __init__(self, folder: Path) -> None:
+            loads.append(folder)
+            super().__init__(folder)
+
+    monkeypatch.setattr(rerank_local, "OnnxModel", Counted)
+    reranker = LocalReranker(model_files(MODEL).model.parent)
+    assert loads == []
+    with ThreadPoolExecutor(4) as callers:
+        list(callers.map(lambda _: reranker.rerank("q", [REFUND], 60), range(4)))
+    assert len(loads) == 1
