@@ -9,7 +9,7 @@ engine counts it, and the candidates are the best 100 of each.
 import argparse
 import math
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -72,15 +72,19 @@ def count_bm25(collection: Collection) -> list[Figures]:
     counts = [Counter(analyze(text)) for text in collection.documents.values()]
     lengths = np.array([each.total() for each in counts])
     damping = K1 * (1 - B + B * np.array([_as_kept(n) for n in lengths.tolist()]) / lengths.mean())
-    holding = Counter(word for each in counts for word in each)
+    postings: dict[str, dict[int, int]] = defaultdict(dict)
+    for place, each in enumerate(counts):
+        for word, often in each.items():
+            postings[word][place] = often
 
     def score(query: str) -> Figures:
         words = Counter(analyze(query))
-        idf = {word: inverse_document_frequency(len(counts), holding[word]) for word in words}
+        found = {word: postings.get(word, {}) for word in words}
+        idf = {word: inverse_document_frequency(len(counts), len(found[word])) for word in words}
         total = np.zeros(len(counts))
         for word, times in words.items():
-            often = np.array([each[word] for each in counts])
-            total += times * idf[word] * often / (often + damping)
+            places, often = np.array([*found[word]], int), np.array([*found[word].values()])
+            total[places] += times * idf[word] * often / (often + damping[places])
         return total / max(math.fsum(times * idf[word] for word, times in words.items()), 1e-9)
 
     return [score(query) for query in collection.queries.values()]

@@ -22,7 +22,7 @@ from tests.fakes.chunks import InMemoryChunks
 from tests.fakes.reranker import FakeReranker, FakeRerankers
 from tests.fakes.settings import make_settings
 from tests.integration.app import App, Json, build, near, where
-from tests.integration.functions.retrieve.test_channels import Watched
+from tests.integration.watched import Watched
 from tests.servers.aws import AWS_ENVIRONMENT
 from tests.servers.external import KEY, ExternalServer, record
 from tests.servers.rerank import BedrockRerankServer, CohereServer, TeiServer
