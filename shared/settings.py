@@ -15,7 +15,7 @@ class ModelSettings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="WINNOW_", frozen=True, extra="ignore")
 
-    retrieval_executors: int = Field(default=16, ge=2, le=64)
+    retrieval_executors: int = Field(default=16, ge=3, le=64)
     openai_base_url: str | None = None
     openai_api_key: SecretStr | None = None
     openai_api_key_secret: str | None = None

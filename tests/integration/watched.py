@@ -1,5 +1,6 @@
 """A way to search that is looked at, and that fails where a test wants it to."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,27 @@ class Watched:
             if name in self.instead:
                 return self.instead[name]()
             return getattr(self._search, name)(*args, **more)
+
+        return call
+
+
+class InTurn:
+    """A `ChunkSearch` of which one search ends only when another has."""
+
+    def __init__(self, search: Any, first: str, then: str) -> None:
+        self._search = search
+        self._first = first
+        self._then = then
+        self._ended = threading.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*args: Any, **more: Any) -> Any:
+            found = getattr(self._search, name)(*args, **more)
+            if name == self._then:
+                assert self._ended.wait(20)
+            if name == self._first:
+                self._ended.set()
+            return found
 
         return call
 

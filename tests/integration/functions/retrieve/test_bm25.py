@@ -1,6 +1,7 @@
 """K in its `bm25` form, through the API."""
 
 import math
+import uuid
 from collections import Counter
 from typing import Any
 
@@ -82,6 +83,18 @@ def test_it_is_the_score_of_a_full_text_search_and_of_a_keyword_search(
         assert finals == sorted(finals, reverse=True)
 
 
+def test_an_economy_dataset_has_it_too(app: App) -> None:
+    dataset = app.economy()
+    app.put_text(dataset, "a.txt", "refund policy")
+    app.put_text(dataset, "b.txt", "refund window, and how to ask for it")
+    by_text, by_keyword = (
+        app.retrieve(dataset, "refund", search_method=method, query_vector=None, **BM25)["records"]
+        for method in ("full_text_search", "keyword_search")
+    )
+    assert [record["title"] for record in by_text] == ["a.txt", "b.txt"]
+    assert by_keyword == by_text
+
+
 def test_k_is_the_same_whatever_else_is_found(app: App, dataset: str) -> None:
     query = "annual refund"
     every = explained(app.retrieve(dataset, query, explain=True, **BM25), "keyword_score")
@@ -152,6 +165,68 @@ def test_a_query_of_many_words_is_weighed_by_its_rarest(app: App, dataset: str) 
     assert found["left_out_words"] > 1_000
     scores = explained(found, "keyword_score")
     assert 0 < scores["policy"] < 1
+
+
+def find(app: App, query: str, *texts: str) -> list[float]:
+    """Returns K of each text in an index of these alone."""
+    dataset = app.dataset(model=uuid.uuid4().hex)
+    app.put_all(dataset, [{"name": str(n), "chunks": [near(t, 0.5)]} for n, t in enumerate(texts)])
+    found = explained(app.retrieve(dataset, query, explain=True, **BM25), "keyword_score")
+    return [found[str(n)] for n in range(len(texts))]
+
+
+def test_g01_a_chinese_query_scores(app: App) -> None:
+    first, second = find(app, "知识库检索", "知识库检索配置说明", "数据库备份")
+    assert first > 0
+    assert first > second
+
+
+def test_g03_both_halves_of_a_mixed_query_count(app: App) -> None:
+    both, chinese, english = find(app, "API限流", "API 限流策略", "限流说明", "api reference")
+    assert both > max(chinese, english)
+    assert min(chinese, english) > 0
+
+
+def test_g05_japanese_without_blanks(app: App) -> None:
+    forecast, temple = "東京都の天気予報を検索する", "京都の寺めぐり"
+    assert find(app, "天気予報", forecast, temple)[0] > 0
+    false, real = find(app, "京都の寺", forecast, temple)
+    assert false < real
+
+
+def test_g07_full_and_half_width(app: App) -> None:
+    texts = ["the api of 2024", "カタカナ", "other"]
+    assert find(app, "ＡＰＩ　２０２４", *texts) == find(app, "api 2024", *texts)
+    assert find(app, "ｶﾀｶﾅ", *texts) == find(app, "カタカナ", *texts)
+    assert find(app, "ｶﾀｶﾅ", *texts)[1] > 0
+
+
+@pytest.mark.parametrize(
+    ("identifier", "part"),
+    [
+        ("error-404", "error 404"),
+        ("v2.5", "v2 5"),
+        ("user_id", "user id"),
+        ("C++", "C"),
+        ("1,000", "1 000"),
+        ("U.S.", "U S"),
+        ("50%", "50"),
+        ("A-1", "A 1"),
+    ],
+)
+def test_g09_the_exact_identifier_beats_its_parts(app: App, identifier: str, part: str) -> None:
+    exact, partial = find(app, identifier, f"about {identifier} here", f"about {part} here")
+    assert exact > partial > 0
+
+
+def test_g11_domain_words_are_no_stop_words(app: App) -> None:
+    first, second = find(app, "保险理赔", "保险理赔流程", "理赔时效")
+    assert first > second > 0
+
+
+def test_g14_quotes_change_nothing(app: App) -> None:
+    texts = ["the refund policy", "shipping"]
+    assert find(app, '"refund" policy"', *texts) == find(app, "refund policy", *texts)
 
 
 def test_g12_a_repeated_word_of_the_query_changes_no_order(app: App) -> None:

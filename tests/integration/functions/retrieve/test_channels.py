@@ -1,5 +1,6 @@
 """When channels are late, fail or are not needed."""
 
+import itertools
 import threading
 import time
 from collections.abc import Callable
@@ -8,10 +9,10 @@ import pytest
 
 from functions.retrieve.pool import Pool
 from shared.errors import ConfigurationError
-from shared.model import EmbeddingSpace
+from shared.model import EmbeddingSpace, Hit
 from shared.ports import Embedder
 from tests.integration.app import App, Embedders, Json, near, where
-from tests.integration.watched import Watched, refuse, silence
+from tests.integration.watched import InTurn, Watched, refuse, silence
 
 METHODS = ["semantic_search", "full_text_search", "keyword_search", "hybrid_search"]
 
@@ -114,6 +115,21 @@ def test_a_failing_channel_is_an_error_where_the_query_says_so(
     assert answer.headers["content-type"] == "application/problem+json"
 
 
+def test_hits_of_the_text_channel_alone_get_their_true_cosine(app: App, watched: Watched) -> None:
+    given, embedded = app.dataset(), app.embedded()
+    app.put(given, "a", near("refund policy", 0.6))
+    app.put_text(embedded, "a", "refund policy")
+    for dataset, vector in ((given, [1, 0]), (embedded, None)):
+        asked: Json = {"query_vector": vector, "explain": True}
+        [whole] = app.retrieve(dataset, "the policy", **asked)["records"]
+        watched.instead["search_vector"] = list
+        [found] = app.with_search(watched).retrieve(dataset, "the policy", **asked)["records"]
+        assert set(found["explain"]["channels"]) == {"text"}
+        assert found["explain"]["vector_score"] == whole["explain"]["vector_score"] > 0
+    # A vector that is there from the start goes along with the text query.
+    assert watched.calls.count("find_cosines") == 1
+
+
 def test_missing_cosines_degrade_or_fail_as_the_query_says(app: App, watched: Watched) -> None:
     embedded = app.embedded()
     app.put_text(embedded, "a.md", "refund policy")
@@ -137,6 +153,51 @@ def test_when_every_channel_fails_the_answer_is_503(
         dataset, "refund", query_vector=[1, 0], search_method=method
     )
     assert answer.status_code == 503
+
+
+CHANNELS = ["search_vector", "search_text"]
+
+
+@pytest.mark.parametrize(
+    ("fusion", "calls"),
+    [
+        ({"keyword_scoring": "dify"}, CHANNELS),
+        ({"keyword_scoring": "bm25"}, [*CHANNELS, "sum_idf"]),
+        ({"method": "rrf"}, CHANNELS),
+        ({"method": "none"}, CHANNELS),
+    ],
+)
+def test_it_does_not_matter_which_channel_answers_first(
+    app: App, fusion: Json, calls: list[str]
+) -> None:
+    dataset = app.dataset()
+    words = ["refund", "policy", "annual", "plan"]
+    for n in range(12):
+        text = " ".join(words[: 1 + n % 4]) if n % 3 else f"other {n}"
+        app.put(dataset, str(n), near(text, n / 12))
+    asked: Json = {"fusion": fusion, "explain": True, "top_k": 8}
+    found = [
+        app.with_search(InTurn(app.search, *order)).retrieve(dataset, "refund plan", **asked)
+        for order in itertools.permutations(calls, 2)
+    ]
+    assert len(found[0]["records"]) == 8
+    for other in found[1:]:
+        assert other["records"] == found[0]["records"]
+        assert other["dropped"] == found[0]["dropped"]
+
+
+def test_e11_a_hit_without_a_score_gets_its_true_cosine(
+    app: App, watched: Watched, dataset: str
+) -> None:
+    [near_one, word] = app.retrieve(dataset, "unknown", explain=True)["records"]
+    watched.instead["search_vector"] = lambda: [
+        Hit(word["chunk_id"], None),
+        Hit(near_one["chunk_id"], 0.9, 0.9),
+    ]
+    found = app.with_search(watched).retrieve(dataset, "unknown", explain=True)
+    cosines = [record["explain"]["vector_score"] for record in found["records"]]
+    assert cosines == pytest.approx([0.9, 0.1], abs=1e-5)
+    assert found["records"][1]["explain"]["channels"]["vector"] == {"rank": 1, "score": None}
 
 
 def test_a_late_channel_is_left_behind_at_the_deadline(

@@ -117,22 +117,27 @@ def test_e10_an_empty_channel_is_no_trouble(app: App, golden: str) -> None:
     assert app.titles(app.dataset(), "refund") == []
 
 
-@pytest.mark.parametrize("method", ["weighted_score", "rrf"])
-def test_d08_e12_weights_decide_the_order(app: App, method: str) -> None:
+FUSIONS: list[Json] = [{"keyword_scoring": "dify"}, {"keyword_scoring": "bm25"}, {"method": "rrf"}]
+
+
+@pytest.mark.parametrize("fusion", FUSIONS)
+def test_d08_e12_weights_decide_the_order(app: App, fusion: Json) -> None:
     dataset = app.dataset()
     app.put(dataset, "near", near("something else", 0.9))
     app.put(dataset, "word", near("refund policy", 0.1))
     orders = {
-        weights: app.titles(dataset, "refund policy", fusion=weigh(*weights, method=method))
+        weights: app.titles(dataset, "refund policy", fusion=weigh(*weights) | fusion)
         for weights in ((1, 0), (0, 1))
     }
     assert orders == {(1, 0): ["near", "word"], (0, 1): ["word", "near"]}
 
 
-def test_e12_rrf_with_all_weight_on_vectors_is_the_vectors_order(app: App, golden: str) -> None:
+@pytest.mark.parametrize("fusion", FUSIONS)
+def test_e12_all_weight_on_vectors_is_the_vectors_order(
+    app: App, golden: str, fusion: Json
+) -> None:
     by_vector = app.titles(golden, "refund policy", search_method="semantic_search")
-    fusion = weigh(1, 0, method="rrf")
-    assert app.titles(golden, "refund policy", fusion=fusion) == by_vector
+    assert app.titles(golden, "refund policy", fusion=weigh(1, 0) | fusion) == by_vector
 
 
 def test_rrf_scores_by_its_formula(app: App, golden: str) -> None:
@@ -141,6 +146,34 @@ def test_rrf_scores_by_its_formula(app: App, golden: str) -> None:
         ranks = [standing["rank"] for standing in record["explain"]["channels"].values()]
         expected = sum(1 / (60 + rank) for rank in ranks) / (2 / 61)
         assert record["score"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_none_orders_by_the_cosine_alone_and_compares_it_with_the_threshold(
+    app: App, golden: str
+) -> None:
+    found = app.retrieve(
+        golden, "shipping times", fusion={"method": "none"}, score_threshold=0.3, explain=True
+    )
+    assert list(scores(found)) == ["annual", "twice"]
+    assert scores(found) == pytest.approx({"annual": 0.55, "twice": 0.40}, abs=FLOAT32)
+    [dropped] = found["dropped"]
+    assert dropped["reason"] == "threshold"
+    assert set(dropped["explain"]["channels"]) == {"vector", "text"}
+    explained = [each["explain"] for each in (*found["records"], dropped)]
+    for each in explained:
+        assert each["final_score"] == each["vector_score"]
+        assert each["keyword_score"] is each["weights"] is None
+
+
+def test_every_candidate_that_fell_out_is_explained_with_its_reason(app: App, golden: str) -> None:
+    asked: Json = {"top_k": 1, "score_threshold": 0.5, "explain": True}
+    found = app.retrieve(golden, "refund policy", **asked)
+    assert list(scores(found)) == ["twice"]
+    every = app.retrieve(golden, "refund policy", top_k=9, explain=True)["records"]
+    known = {record["chunk_id"]: record["explain"] for record in every}
+    assert [each["reason"] for each in found["dropped"]] == ["top_k", "threshold"]
+    for each in found["dropped"]:
+        assert each["explain"] == known[each["chunk_id"]] | {"threshold": 0.5}
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -172,22 +205,35 @@ def test_e13_e19_no_score_below_the_threshold_in_any_mode(
 def test_e16_weights_that_mean_nothing_are_refused(
     app: App, golden: str, weights: Json, pointer: str
 ) -> None:
-    answer = app.ask(golden, "x", query_vector=[1, 0], fusion={"weights": weights})
-    assert answer.status_code == 400
-    assert [problem["pointer"] for problem in answer.json()["errors"]] == [pointer]
+    modes: list[Json] = [{"search_method": method} for method in METHODS]
+    for fusion in (*modes, *FUSIONS, {"method": "none"}):
+        asked = {"fusion": {"weights": weights}}
+        asked = (
+            asked | fusion if "search_method" in fusion else {"fusion": asked["fusion"] | fusion}
+        )
+        answer = app.ask(golden, "x", query_vector=[1, 0], **asked)
+        assert answer.status_code == 400
+        assert [problem["pointer"] for problem in answer.json()["errors"]] == [pointer]
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
-def test_e16_numbers_that_are_not_finite_are_refused(app: App, golden: str, number: str) -> None:
-    for field in (
-        '"fusion": {"weights": {"vector": %s, "keyword": 1}}',
-        '"query_vector": [%s, 1]',
-        '"score_threshold": %s',
-        '"top_k": %s',
-    ):
-        body = f'{{"query": "x", "dataset_ids": ["{golden}"], {field % number}}}'
-        answer = app.client.post("/v1/retrieve", content=body)
-        assert answer.status_code == 400, field
+@pytest.mark.parametrize(
+    ("field", "pointer"),
+    [
+        ('"fusion": {"weights": {"vector": %s, "keyword": 1}}', "/fusion/weights/vector"),
+        ('"fusion": {"weights": {"vector": 1, "keyword": %s}}', "/fusion/weights/keyword"),
+        ('"query_vector": [%s, 1]', "/query_vector/0"),
+        ('"score_threshold": %s', "/score_threshold"),
+        ('"top_k": %s', "/top_k"),
+    ],
+)
+def test_e16_numbers_that_are_not_finite_are_refused(
+    app: App, golden: str, number: str, field: str, pointer: str
+) -> None:
+    body = f'{{"query": "x", "dataset_ids": ["{golden}"], {field % number}}}'
+    answer = app.client.post("/v1/retrieve", content=body)
+    assert answer.status_code == 400
+    assert [problem["pointer"] for problem in answer.json()["errors"]] == [pointer]
 
 
 def test_e16_weights_are_divided_by_their_sum(app: App, golden: str) -> None:

@@ -195,12 +195,11 @@ def test_only_the_direction_of_a_vector_counts(app: App, length: float) -> None:
     assert scores == pytest.approx({"beta": 1.0, "alpha": 0.6}, abs=1e-5)
 
 
-def test_sixteen_callers_at_once_are_all_answered(app: App, dataset: str) -> None:
+@pytest.mark.parametrize("scoring", ["dify", "bm25"])
+def test_sixteen_callers_at_once_are_all_answered(app: App, dataset: str, scoring: str) -> None:
+    more: Json = {"deadline_ms": 20_000, "fusion": {"keyword_scoring": scoring}}
     with ThreadPoolExecutor(16) as pool:
-        asked = [
-            pool.submit(app.retrieve, dataset, "refund policy", deadline_ms=20_000)
-            for _ in range(64)
-        ]
+        asked = [pool.submit(app.retrieve, dataset, "refund policy", **more) for _ in range(64)]
         answers = [each.result() for each in asked]
     assert not any(answer["degraded"] for answer in answers)
     assert {len(answer["records"]) for answer in answers} == {3}

@@ -108,6 +108,13 @@ def test_a_body_that_is_no_query(app: App, content: bytes, pointer: str | None) 
         ({"colour": "red"}, "/colour"),
         ({"a/b~c": 1}, "/a~1b~0c"),
         ({"fusion": {"method": "magic"}}, "/fusion/method"),
+        ({"fusion": {"keyword_scoring": "magic"}}, "/fusion/keyword_scoring"),
+        ({"fusion": {"keyword_scoring": None}}, "/fusion/keyword_scoring"),
+        ({"fusion": {"weights": [0.7, 0.3]}}, "/fusion/weights"),
+        ({"query_vector": [1, 0, 0]}, "/query_vector"),
+        ({"query_vector": [1]}, "/query_vector"),
+        ({"query_vector": [0, 0]}, "/query_vector"),
+        ({"query_vector": [1, "0"]}, "/query_vector/1"),
         ({"fusion": {"rank_constant": 0}}, "/fusion/rank_constant"),
         ({"fusion": {"colour": 1}}, "/fusion/colour"),
         ({"metadata_filtering": {"mode": "magic"}}, "/metadata_filtering/mode"),
@@ -118,6 +125,17 @@ def test_a_body_that_is_no_query(app: App, content: bytes, pointer: str | None) 
 def test_a_field_that_means_nothing(app: App, dataset: str, more: Json, pointer: str) -> None:
     body: Json = {"query": "x", "dataset_ids": [dataset], "query_vector": [1, 0]} | more
     assert_problem(app.client.post("/v1/retrieve", json=body), 400, pointer)
+
+
+@pytest.mark.parametrize("method", ["weighted_score", "rrf", "none"])
+@pytest.mark.parametrize("search_method", ["semantic_search", "full_text_search", "keyword_search"])
+def test_a_fusion_method_that_does_not_go_with_the_search_method(
+    app: App, dataset: str, search_method: str, method: str
+) -> None:
+    asked: Json = {"search_method": search_method, "fusion": {"method": method}}
+    answer = app.ask(dataset, "x", query_vector=[1, 0], **asked)
+    assert_problem(answer, 400, "/fusion/method")
+    assert search_method in answer.json()["detail"]
 
 
 CONDITION = {"name": "n", "comparison_operator": "is", "value": 1}
