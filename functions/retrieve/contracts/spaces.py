@@ -32,7 +32,7 @@ def check_spaces(spaces: Sequence[EmbeddingSpace], plan: FusionPlan) -> None:
         return
     if plan.search_method is SearchMethod.SEMANTIC or plan.method is not FusionMethod.RRF:
         told = "these datasets have different embedding models, whose cosines can't be compared"
-        way = "choose hybrid_search with the fusion method rrf"
+        way = "choose hybrid_search with the fusion method rrf or reranking_model"
         raise InvalidRequest.at("/dataset_ids", f"{told}: {way}, {_APART}")
     if any(space.provider == "given" for space in spaces):
         told = "these datasets have different embedding models, one of which needs the query's"

@@ -361,11 +361,12 @@ def test_a_late_base_is_not_waited_for(world: World) -> None:
 
 
 def test_a_full_pool_degrades_and_does_not_wait(world: World) -> None:
-    outside = world.external(record("a", 0.5))
+    # Long enough that the third is asked while the first two are still at work.
+    slow = [Reply({"records": [record(text, 0.5)]}, delay=0.5) for text in ("a", "b")]
     pool = Pool(2)
     found = (
         world.app.with_search(world.app.search, pool)
-        .ask([outside, world.external(record("b", 0.6)), world.external()], "refund")
+        .ask([*map(world.broken, slow), world.external()], "refund")
         .json()
     )
     assert len(found["records"]) == 2

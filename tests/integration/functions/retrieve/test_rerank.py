@@ -29,7 +29,13 @@ from tests.servers.rerank import BedrockRerankServer, CohereServer, TeiServer
 from tests.servers.server import ModelServer, Reply
 
 METHODS = ["semantic_search", "full_text_search", "keyword_search", "hybrid_search"]
-RERANKED: Json = {"fusion": {"method": "reranking_model"}}
+RERANKED: Json = {
+    "fusion": {
+        "method": "reranking_model",
+        "keyword_scoring": "dify",
+        "weights": {"vector": 0.7, "keyword": 0.3},
+    }
+}
 FLOAT32 = 1e-5
 
 
@@ -321,7 +327,9 @@ def test_where_it_fails_each_method_has_its_own_score(app: App, dataset: str, me
     query: Json = {"query_vector": [1, 0], "search_method": method}
     answer = app.with_reranker(rerankers).ask(dataset, "refund policy", **query, **RERANKED)
     assert answer.json()["degraded"] == [{"channel": "reranking_model", "reason": "it sleeps"}]
-    assert shown(answer.json()) == shown(app.retrieve(dataset, "refund policy", **query))
+    settings = {name: value for name, value in RERANKED["fusion"].items() if name != "method"}
+    without = app.retrieve(dataset, "refund policy", **query, fusion=settings)
+    assert shown(answer.json()) == shown(without)
 
 
 def test_the_weights_of_the_request_stand_where_it_fails(app: App, dataset: str) -> None:
