@@ -95,6 +95,12 @@ def test_the_source_filters_where_it_is_known() -> None:
     assert "source" in found["filled"]
 
 
+def test_fields_of_users_and_built_in_ones_stand_side_by_side() -> None:
+    found = filter_values({"lang": "en"}, BUILTINS)
+    assert found["values"]["lang"] == ["en"]
+    assert found["values"]["uploader"] == ["ci"]
+
+
 def test_builtin_fields_win_over_user_fields() -> None:
     assert filter_values({"uploader": "x"}, BUILTINS)["values"]["uploader"] == ["ci"]
 
