@@ -280,7 +280,8 @@ class SearchScope:
     """What one search of one embedding space may find.
 
     Attributes:
-        datasets: (dataset id, its allowlist); at least one, none of them NoDocuments.
+        datasets: (dataset id, its allowlist); at least one, none of them NoDocuments. A document's
+            `seq` is in no other dataset, so it is in no other's allowlist.
         hidden: `seq`s of indexed documents that must not take a place; empty when there are none.
     """
 

@@ -6,7 +6,7 @@ hits takes longer than finding them.
 
 import base64
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyroaring import BitMap
@@ -81,18 +81,29 @@ def statistics_body(words: Sequence[str]) -> Body:
 def filter_scope(scope: SearchScope) -> Body:
     """Returns the query that exactly the chunks pass which a search of the scope may find."""
     whole = [dataset for dataset, allowed in scope.datasets if isinstance(allowed, AllDocuments)]
-    allowed: list[Body] = [{"terms": {"dataset": whole}}]
-    allowed += [
-        {"bool": {"filter": [{"term": {"dataset": dataset}}, _documents(documents.seqs)]}}
+    listed = {
+        dataset: documents.seqs
         for dataset, documents in scope.datasets
         if isinstance(documents, TheseDocuments)
-    ]
+    }
+    allowed: list[Body] = [{"terms": {"dataset": whole}}]
+    if listed:
+        some = [{"terms": {"dataset": list(listed)}}, _documents(_join(listed.values()))]
+        allowed.append({"bool": {"filter": some}})
     passing: Body = {
         "filter": [{"term": {"tenant": scope.tenant_id}}, {"bool": {"should": allowed}}]
     }
     if scope.hidden:
         passing["must_not"] = [_documents(scope.hidden)]
     return {"bool": passing}
+
+
+def _join(allowlists: Iterable[BitMap]) -> BitMap:
+    # A number belongs to one dataset, so one bitmap serves all. Where datasets grew at the same
+    # time, each of theirs would be as large as the joint one.
+    joint = BitMap.union(*allowlists)
+    joint.run_optimize()  # numbers in a row take no space
+    return joint
 
 
 def _documents(seqs: BitMap) -> Body:

@@ -4,21 +4,11 @@ Names and values travel as bound parameters only: inside JSON, or as text argume
 No expression is ever NULL, so a negation is the exact complement of its member.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
-from sqlalchemy import (
-    ColumnElement,
-    Text,
-    and_,
-    any_,
-    exists,
-    false,
-    func,
-    literal,
-    not_,
-    or_,
-)
+from sqlalchemy import ColumnElement, Text, and_, any_, exists, false, func, literal, not_, or_
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, JSONPATH
 
 from shared.metadata.conditions import (
@@ -33,13 +23,12 @@ from shared.metadata.conditions import (
     Relation,
     Tree,
 )
+from shared.postgres.tables import pick_kind
 
 _MOST_LOOKUPS = 32
-_MOST_NEGATED_LOOKUPS = 4
-"""More values than this are one hashed membership test.
+"""More values than this are one hashed membership test, which no index answers.
 
-The index answers a few look-ups at once, but a scan tries them one by one on every row, and under a
-negation it is always a scan.
+An index answers a few look-ups at once, but a scan tries them one by one on every row.
 """
 
 _PATHS: Mapping[Relation, str] = {
@@ -61,26 +50,22 @@ _HAS: Mapping[Place, _TextTest] = {
 def to_sql(tree: Tree, column: ColumnElement[Any]) -> ColumnElement[bool]:
     """Returns the tree as an expression for WHERE.
 
-    Equality and `not empty` are containments, which a GIN index with jsonb_path_ops answers.
+    Equality and `not empty` ask one kind of values, for which there is an index.
 
     Args:
         tree: what parsing made.
-        column: a JSONB column that holds `FilterValues` and is never NULL.
+        column: a JSONB column that holds `FilterValues`, every kind of them.
     """
-    return _translate(tree, column, _MOST_LOOKUPS)
-
-
-def _translate(tree: Tree, column: ColumnElement[Any], most_lookups: int) -> ColumnElement[bool]:
     match tree:
         case Group(joiner, members):
             combine = and_ if joiner is Joiner.AND else or_
-            return combine(*(_translate(member, column, most_lookups) for member in members))
+            return combine(*(to_sql(member, column) for member in members))
         case Not(member):
-            return not_(_translate(member, column, _MOST_NEGATED_LOOKUPS))
+            return not_(to_sql(member, column))
         case IsFilled(name):
-            return _contains(column, literal({"filled": [name]}, JSONB))
+            return pick_kind(column, "filled").bool_op("@>")(literal([name], JSONB))
         case EqualsAny():
-            return _translate_equality(tree, column, most_lookups)
+            return _translate_equality(tree, column)
         case HasText(name, place, text):
             return _has_text(column, name, _HAS[place], text)
         case Compares(name, reading, relation, bound):
@@ -91,31 +76,34 @@ def _translate(tree: Tree, column: ColumnElement[Any], most_lookups: int) -> Col
             assert_never(tree)
 
 
-def _translate_equality(
-    wanted: EqualsAny, column: ColumnElement[Any], most_lookups: int
-) -> ColumnElement[bool]:
+def _translate_equality(wanted: EqualsAny, column: ColumnElement[Any]) -> ColumnElement[bool]:
     kinds = {
         "values": wanted.values,
         "numbers": wanted.numbers,
         "booleans": wanted.booleans,
     }
-    keys = [{kind: {wanted.name: [value]}} for kind, values in kinds.items() for value in values]
-    if not keys:
-        return false()
-    if len(keys) == 1:
-        return _contains(column, literal(keys[0], JSONB))
-    if len(keys) <= most_lookups:
-        return _contains(column, any_(literal(keys, ARRAY(JSONB))))
     return or_(
-        *(_has_any(column, kind, wanted.name, values) for kind, values in kinds.items() if values)
+        false(),
+        *(_has_any(column, kind, wanted.name, values) for kind, values in kinds.items() if values),
     )
 
 
 def _has_any(
     column: ColumnElement[Any], kind: str, name: str, values: Sequence[Any]
 ) -> ColumnElement[bool]:
+    if len(values) <= _MOST_LOOKUPS:
+        return pick_kind(column, kind).bool_op("@?")(literal(_write_path(name, values), JSONPATH))
     stored = func.jsonb_array_elements(_find(column, kind, name), type_=JSONB).column_valued()
     return exists().where(stored == any_(literal(list(values), ARRAY(JSONB))))
+
+
+def _write_path(name: str, values: Sequence[Any]) -> str:
+    """Returns what asks a kind of values for any of these.
+
+    What JSON writes is a name or a value in a path too, whatever text it is.
+    """
+    wanted = " || ".join(f"@ == {json.dumps(value)}" for value in values)
+    return f"$.{json.dumps(name)}[*] ? ({wanted})"
 
 
 def _has_text(
@@ -125,10 +113,6 @@ def _has_text(
     return exists().where(
         has(stored.column_valued().collate("C"), literal(text, Text).collate("C"))
     )
-
-
-def _contains(column: ColumnElement[Any], key: Any) -> ColumnElement[bool]:
-    return column.bool_op("@>")(key)
 
 
 def _find(column: ColumnElement[Any], kind: str, name: str) -> ColumnElement[Any]:

@@ -39,13 +39,8 @@ def find_allowlists(
 
     A filter that every searchable document passes is no filter.
     """
-    total = (
-        select(datasets.c.searchable_count)
-        .where(datasets.c.id == documents.c.dataset_id)
-        .scalar_subquery()
-    )
-    rows = connection.execute(
-        select(documents.c.dataset_id, func.count().label("matched"), _packed(), total.label("all"))
+    found_ones = (
+        select(documents.c.dataset_id, func.count().label("matched"), _packed())
         .where(
             documents.c.dataset_id.in_(dataset_ids),
             documents.c.tenant_id == tenant_id,
@@ -53,6 +48,13 @@ def find_allowlists(
             to_sql(tree, documents.c.filter_values),
         )
         .group_by(documents.c.dataset_id)
+        .subquery()
+    )
+    # Joined from outside: a look-up for each group would keep the scan to one process.
+    rows = connection.execute(
+        select(found_ones, datasets.c.searchable_count.label("all")).join(
+            datasets, datasets.c.id == found_ones.c.dataset_id
+        )
     )
     found: dict[str, tuple[Allowlist, int]] = {
         row.dataset_id: (

@@ -180,8 +180,10 @@ def test_every_search_honours_each_datasets_allowlist(
     assert by_every_channel(chunks, scope(space, ("d", AllDocuments()))) == [only_d] * 4
     mixed = scope(space, ("d", these(2, 6, 4)), ("e", AllDocuments()))
     assert by_every_channel(chunks, mixed) == [{"a2", "c1", "c3", "b1", "b2"}] * 4
-    apart = scope(space, ("d", these(5)), ("e", these(1)))
-    assert by_every_channel(chunks, apart) == [set()] * 4
+    both = scope(space, ("d", these(2)), ("e", these(5)))
+    assert by_every_channel(chunks, both) == [{"a2", "b2"}] * 4
+    elsewhere = scope(space, ("e", these(1)))
+    assert by_every_channel(chunks, elsewhere) == [set()] * 4
 
 
 def test_hidden_documents_take_no_place(chunks: Chunks, space: EmbeddingSpace) -> None:

@@ -1,5 +1,13 @@
 import uuid
+from collections.abc import Iterator
+from typing import Any
 
+import pytest
+from pyroaring import BitMap
+from sqlalchemy import bindparam, event, text
+from sqlalchemy.dialects.postgresql import JSONB
+
+from shared.metadata.filter_values import read_fields
 from shared.metadata.parse import parse_filter
 from shared.model import NoDocuments, TheseDocuments
 from shared.postgres.engine import read
@@ -30,3 +38,43 @@ def test_another_tenants_documents_are_in_no_list(app: App) -> None:
         assert find_allowlists(connection, stranger, [dataset], tree) == none
         assert not find_hidden(connection, stranger, [dataset])
         assert hydrate(connection, stranger, ids, age=0) == {}
+
+
+@pytest.fixture
+def crowded(app: App) -> Iterator[str]:
+    """A dataset of 5,000 documents of which queries know no more than the metadata."""
+    dataset = app.dataset()
+    values = [read_fields({"reference": f"REF-{number}", "n": number}) for number in range(5_000)]
+    insert = text(
+        "INSERT INTO documents (id, tenant_id, dataset_id, name, uploader, version, live_version,"
+        " indexing_status, filter_values, updated_at)"
+        " SELECT gen_random_uuid(), tenant_id, id, 'name', 'tests', 1, 1, 'completed', each, now()"
+        " FROM datasets, jsonb_array_elements(:values) AS each WHERE id = :dataset"
+    ).bindparams(bindparam("values", type_=JSONB))
+    with read(app.engine) as connection:
+        connection.execute(insert, {"values": values, "dataset": dataset})
+        connection.execute(text("ANALYZE documents"))
+    yield dataset
+    with read(app.engine) as connection:
+        connection.execute(text("DELETE FROM datasets WHERE id = :id"), {"id": dataset})
+
+
+def test_the_allowlist_of_one_document_is_an_index_look_up(app: App, crowded: str) -> None:
+    tenant = str(app.scalar("SELECT tenant_id FROM datasets WHERE id = :id", id=crowded))
+    condition = {"name": "reference", "comparison_operator": "is", "value": "REF-77"}
+    tree = parse_filter("and", [condition], pointer="")
+    assert tree is not None
+    sent: list[tuple[str, Any]] = []
+    with read(app.engine) as connection:
+        event.listen(
+            connection, "before_cursor_execute", lambda *each: sent.append((each[2], each[3]))
+        )
+        allowlist, matched = find_allowlists(connection, tenant, [crowded], tree)[crowded]
+        ((statement, parameters),) = sent
+        plan = connection.exec_driver_sql(f"EXPLAIN {statement}", parameters).scalars()
+        assert "Bitmap Index Scan on documents_values" in "\n".join(plan)
+        own = text(
+            "SELECT seq FROM documents WHERE dataset_id = :id ORDER BY seq OFFSET 77 LIMIT 1"
+        )
+        assert allowlist == TheseDocuments(BitMap(connection.scalars(own, {"id": crowded})))
+    assert matched == 1

@@ -10,10 +10,9 @@ from shared.opensearch import queries
 from tests.fakes.build import scope, these, vector
 
 SPACE = EmbeddingSpace("given", "m", 2)
-SEQS = st.frozensets(st.integers(0, 2**31 - 1), min_size=1, max_size=30)
-DATASETS = st.dictionaries(
-    st.text("abc", min_size=1, max_size=2), st.none() | SEQS, min_size=1, max_size=5
-)
+NUMBERS = st.frozensets(st.integers(0, 2**28 - 1), min_size=1, max_size=30)
+NAMES = ["a", "b", "c", "d", "e", "z"]
+"""Datasets; of each the documents' numbers are its own."""
 
 
 def passes(query: dict[str, Any], chunk: dict[str, Any]) -> bool:
@@ -36,10 +35,18 @@ def passes(query: dict[str, Any], chunk: dict[str, Any]) -> bool:
             raise AssertionError(query)
 
 
-@given(DATASETS, st.frozensets(st.integers(0, 40), max_size=5), st.data())
+@given(
+    st.dictionaries(st.sampled_from(NAMES[:5]), st.none() | NUMBERS, min_size=1, max_size=5),
+    st.frozensets(st.integers(0, 240), max_size=5),
+    st.data(),
+)
 def test_exactly_the_chunks_of_the_scope_pass(
-    datasets: dict[str, frozenset[int] | None], hidden: frozenset[int], data: st.DataObject
+    listed: dict[str, frozenset[int] | None], hidden: frozenset[int], data: st.DataObject
 ) -> None:
+    datasets = {
+        name: None if numbers is None else {n * len(NAMES) + NAMES.index(name) for n in numbers}
+        for name, numbers in listed.items()
+    }
     wanted = SearchScope(
         "t",
         SPACE,
@@ -49,11 +56,12 @@ def test_exactly_the_chunks_of_the_scope_pass(
         ],
         BitMap(hidden),
     )
-    known = sorted(set().union(hidden, *(seqs or () for seqs in datasets.values()), {0}))
+    known = sorted(set().union(hidden, *(seqs or () for seqs in datasets.values()), range(6)))
+    document = data.draw(st.sampled_from(known))
     chunk: dict[str, Any] = {
         "tenant": data.draw(st.sampled_from(["t", "u"])),
-        "dataset": data.draw(st.sampled_from([*datasets, "z"])),
-        "document": data.draw(st.sampled_from(known)),
+        "dataset": NAMES[document % len(NAMES)],
+        "document": document,
     }
     allowed = datasets.get(chunk["dataset"], frozenset())
     expected = (
@@ -62,6 +70,13 @@ def test_exactly_the_chunks_of_the_scope_pass(
         and chunk["document"] not in hidden
     )
     assert passes(queries.filter_scope(wanted), chunk) is expected
+
+
+def test_allowlists_of_datasets_that_grew_together_are_one_bitmap() -> None:
+    even, odd = BitMap(range(0, 200_000, 2)), BitMap(range(1, 200_000, 2))
+    wanted = scope(SPACE, ("d", TheseDocuments(even)), ("e", TheseDocuments(odd)))
+    assert str(queries.filter_scope(wanted)).count("bitmap") == 1
+    assert len(str(queries.filter_scope(wanted))) < 1_000
 
 
 def test_a_scope_of_no_dataset_finds_nothing() -> None:
