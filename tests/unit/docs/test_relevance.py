@@ -15,7 +15,8 @@ COLLECTIONS = ["cranfield", "chronoqa", "cmrc2018", "xquad-en", "xquad-zh"]
 
 def find(collection: str, method: str) -> dict[str, Any]:
     [report] = [each for each in REPORTS if each["collection"] == collection]
-    [found] = [each for each in report["methods"] if each["method"] == method]
+    methods: list[dict[str, Any]] = report["methods"]
+    [found] = [each for each in methods if each["method"] == method]
     return found
 
 

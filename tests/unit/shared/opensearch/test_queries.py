@@ -1,4 +1,5 @@
 import base64
+from collections.abc import Collection
 from typing import Any
 
 from hypothesis import given
@@ -63,7 +64,7 @@ def test_exactly_the_chunks_of_the_scope_pass(
         "dataset": NAMES[document % len(NAMES)],
         "document": document,
     }
-    allowed = datasets.get(chunk["dataset"], frozenset())
+    allowed: Collection[int] | None = datasets.get(chunk["dataset"], frozenset())
     expected = (
         chunk["tenant"] == "t"
         and (allowed is None or chunk["document"] in allowed)
