@@ -166,10 +166,10 @@ def test_none_orders_by_the_cosine_alone_and_compares_it_with_the_threshold(
 
 
 def test_every_candidate_that_fell_out_is_explained_with_its_reason(app: App, golden: str) -> None:
-    asked: Json = {"top_k": 1, "score_threshold": 0.5, "explain": True}
+    asked: Json = {"top_k": 1, "score_threshold": 0.5, "explain": True, **DIFY}
     found = app.retrieve(golden, "refund policy", **asked)
     assert list(scores(found)) == ["twice"]
-    every = app.retrieve(golden, "refund policy", top_k=9, explain=True)["records"]
+    every = app.retrieve(golden, "refund policy", top_k=9, explain=True, **DIFY)["records"]
     known = {record["chunk_id"]: record["explain"] for record in every}
     assert [each["reason"] for each in found["dropped"]] == ["top_k", "threshold"]
     for each in found["dropped"]:
