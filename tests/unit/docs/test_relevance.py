@@ -15,9 +15,8 @@ COLLECTIONS = ["cranfield", "chronoqa", "cmrc2018", "xquad-en", "xquad-zh"]
 
 def find(collection: str, method: str) -> dict[str, Any]:
     [report] = [each for each in REPORTS if each["collection"] == collection]
-    methods: list[dict[str, Any]] = report["methods"]
-    [found] = [each for each in methods if each["method"] == method]
-    return found
+    methods: dict[str, dict[str, Any]] = {each["method"]: each for each in report["methods"]}
+    return methods[method]
 
 
 def test_the_page_and_the_plot_are_made_of_the_figures() -> None:
