@@ -11,7 +11,7 @@ import json
 import os
 import random
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -20,12 +20,16 @@ from typing import Any
 from sqlalchemy import Connection, Engine, func, select, text, update
 
 from bench.world import UPLOADER, Sender
+from functions.retrieve.contracts.native import RetrieveBody, to_query
+from functions.retrieve.query import Query
 from shared.metadata.filter_values import Builtins, filter_values
+from shared.metadata.where import parse_where
 from shared.model import CHUNKS_MEDIA_TYPE, Chunking, Dataset, IndexingStatus
 from shared.postgres.engine import connect, transaction
 from shared.postgres.fields import observe
 from shared.postgres.intake import name_document
 from shared.postgres.tables import datasets, document_seqs, documents, index_versions
+from shared.settings import DEFAULT_TENANT
 
 DEPARTMENTS = [
     "legal", "finance", "sales", "support", "security", "research", "facilities", "people",
@@ -65,6 +69,50 @@ def describe(number: int) -> dict[str, Any]:
     if rng.random() < 0.5:
         fields["reviewed"] = int(FIRST.timestamp()) + rng.randrange(10**8)
     return fields
+
+
+def selective(count: int) -> Mapping[str, str]:
+    """Returns filters that one document passes, by what they compare; the last one twenty."""
+    fields = describe(count // 2 + 1)
+    drawn = random.Random(5).sample(range(count), 20)
+    references = ", ".join(describe(number)["reference"] for number in drawn)
+    return {
+        "a text": f'reference is "{fields["reference"]}"',
+        "a number": f"account = {fields['account']}",
+        "a number, stored as text": f'account is "{fields["account"]}"',
+        "an element of a list": f'tags is "{fields["tags"][-1]}"',
+        "a time": f'published is "{fields["published"]}"',
+        "twenty texts": f"reference in [{references}]",
+    }
+
+
+def broad(count: int) -> Mapping[str, str]:
+    """Returns filters that half of the documents pass, but for the last one."""
+    middle = (FIRST + timedelta(minutes=count // 2 - 1)).isoformat()
+    return {
+        "`is`, a text": "language is en",
+        "`is`, a boolean": "public is true",
+        "`is not`": "language is not en",
+        "`>`": "pages > 500",
+        "`after`": f'published after "{middle}"',
+        "`not empty`": "reviewed not empty",
+        "`empty`": "reviewed empty",
+        "`contains`": "title contains report",
+        "`in`, 6 texts": f"department in [{', '.join(DEPARTMENTS[:6])}]",
+        "`in`, 40 texts": f"country in [{', '.join(COUNTRIES[:40])}]",
+        "`not in`, 6 texts": f"department not in [{', '.join(DEPARTMENTS[:6])}]",
+        "four with `and`": (
+            "language is en and pages > 100 and public is true and reviewed not empty"
+        ),
+    }
+
+
+def make_query(made: Sequence[Dataset], where: str) -> Query:
+    """Returns the query that asks all the datasets with a filter."""
+    filtering = {"mode": "manual", **parse_where(where)}
+    body = {"query": "any", "dataset_ids": ["any"], "search_method": "full_text_search"}
+    asked = RetrieveBody.model_validate(body | {"metadata_filtering": filtering})
+    return to_query(asked, DEFAULT_TENANT, made)
 
 
 def build(engine: Engine, made: Sequence[Dataset], count: int, sender: Sender) -> None:

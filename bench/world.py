@@ -4,12 +4,13 @@ import json
 import os
 import random
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,7 @@ from shared.settings import DEFAULT_TENANT, Settings, read_settings
 SPACE = EmbeddingSpace("given", "bench", 384)
 KEY = "bench-" + "k" * 40
 UPLOADER = "bench"
+WARM_UP = 3
 
 
 class Words:
@@ -65,6 +67,21 @@ def unit(rng: np.random.Generator) -> Vector:
     """Returns a random vector of length 1."""
     vector = rng.standard_normal(SPACE.dimension)
     return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+def take_turns(sides: Sequence[Callable[[], object]], rounds: int) -> list[float]:
+    """Returns each side's median in milliseconds, after three rounds that only warm up.
+
+    They go forth and back in turn, so that what else the machine does falls on all of them.
+    """
+    times: list[list[float]] = [[] for _ in sides]
+    for number in range(rounds + WARM_UP):
+        for each in range(len(sides))[:: 1 if number % 2 else -1]:
+            begun = time.perf_counter()
+            sides[each]()
+            if number >= WARM_UP:
+                times[each].append((time.perf_counter() - begun) * 1000)
+    return [statistics.median(those) for those in times]
 
 
 @contextmanager

@@ -37,14 +37,14 @@ def prefilter(query: Query, engine: Engine, timeout: float) -> Prefiltered:
 
     Without a filter, and with nothing hidden, no statement is sent.
     """
-    ids = [dataset.id for dataset in query.datasets if dataset.searchable_count > 0]
+    counts = {each.id: each.searchable_count for each in query.datasets if each.searchable_count}
     hiding = [dataset.id for dataset in query.datasets if dataset.hidden_count > 0]
-    found: dict[str, tuple[Allowlist, int]] = {id_: (AllDocuments(), 0) for id_ in ids}
+    found: dict[str, tuple[Allowlist, int]] = {id_: (AllDocuments(), 0) for id_ in counts}
     hidden = BitMap()
-    if ids and (query.filter is not None or hiding):
+    if counts and (query.filter is not None or hiding):
         with read(engine, timeout) as connection:
             if query.filter is not None:
-                found = find_allowlists(connection, query.tenant_id, ids, query.filter)
+                found = find_allowlists(connection, query.tenant_id, counts, query.filter)
             if hiding:
                 hidden = find_hidden(connection, query.tenant_id, hiding)
     matched = sum(count for _, count in found.values())

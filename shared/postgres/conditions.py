@@ -82,10 +82,8 @@ def _translate_equality(wanted: EqualsAny, column: ColumnElement[Any]) -> Column
         "numbers": wanted.numbers,
         "booleans": wanted.booleans,
     }
-    return or_(
-        false(),
-        *(_has_any(column, kind, wanted.name, values) for kind, values in kinds.items() if values),
-    )
+    tests = [_has_any(column, kind, wanted.name, each) for kind, each in kinds.items() if each]
+    return or_(*tests) if tests else false()
 
 
 def _has_any(

@@ -1,6 +1,6 @@
 """What one query reads: allowlists, hidden documents, kept keywords, and the winners' text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -33,37 +33,33 @@ from shared.postgres.tables import chunks, datasets, documents, hidden, membersh
 
 
 def find_allowlists(
-    connection: Connection, tenant_id: str, dataset_ids: Sequence[str], tree: Tree
+    connection: Connection, tenant_id: str, counts: Mapping[str, int], tree: Tree
 ) -> dict[str, tuple[Allowlist, int]]:
     """Returns each dataset's allowlist and how many documents match, in one statement.
 
     A filter that every searchable document passes is no filter.
+
+    Args:
+        connection: reads the newest committed state.
+        tenant_id: whose datasets they must be.
+        counts: of each dataset, how many searchable documents it had a moment ago. What came since
+            and does not match can at most take a place, as what comes during the search can.
+        tree: the filter.
     """
-    found_ones = (
-        select(documents.c.dataset_id, func.count().label("matched"), _packed())
-        .where(
-            documents.c.dataset_id.in_(dataset_ids),
-            documents.c.tenant_id == tenant_id,
-            searchable,
-            to_sql(tree, documents.c.filter_values),
-        )
-        .group_by(documents.c.dataset_id)
-        .subquery()
-    )
-    # Joined from outside: a look-up for each group would keep the scan to one process.
     rows = connection.execute(
-        select(found_ones, datasets.c.searchable_count.label("all")).join(
-            datasets, datasets.c.id == found_ones.c.dataset_id
-        )
+        _MATCHING.where(to_sql(tree, documents.c.filter_values)),
+        {"datasets": list(counts), "tenant": tenant_id},
     )
     found: dict[str, tuple[Allowlist, int]] = {
         row.dataset_id: (
-            AllDocuments() if row.matched == row.all else TheseDocuments(_unpack(row.seqs)),
+            AllDocuments()
+            if row.matched == counts[row.dataset_id]
+            else TheseDocuments(_unpack(row.seqs)),
             row.matched,
         )
         for row in rows
     }
-    return {each: found.get(each, (NoDocuments(), 0)) for each in dataset_ids}
+    return {each: found.get(each, (NoDocuments(), 0)) for each in counts}
 
 
 def find_hidden(connection: Connection, tenant_id: str, dataset_ids: Sequence[str]) -> BitMap:
@@ -176,6 +172,18 @@ def _unpack(packed: bytes) -> BitMap:
 
 
 _NOTHING = cast(literal_column("''"), BYTEA)
+
+# Nothing in it keeps PostgreSQL from scanning in several processes, as a look-up for each group
+# would.
+_MATCHING = (
+    select(documents.c.dataset_id, func.count().label("matched"), _packed())
+    .where(
+        documents.c.dataset_id.in_(bindparam("datasets", expanding=True)),
+        documents.c.tenant_id == bindparam("tenant"),
+        searchable,
+    )
+    .group_by(documents.c.dataset_id)
+)
 
 # Many values come as one: the driver takes long over each row.
 _length = func.int4send(func.octet_length(chunks.c.keywords))

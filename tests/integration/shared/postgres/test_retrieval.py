@@ -28,14 +28,14 @@ def test_another_tenants_documents_are_in_no_list(app: App) -> None:
     tree = parse_filter("and", [condition], pointer="")
     assert tree is not None
     with read(app.engine) as connection:
-        allowlist, matched = find_allowlists(connection, tenant, [dataset], tree)[dataset]
+        allowlist, matched = find_allowlists(connection, tenant, {dataset: 2}, tree)[dataset]
         assert isinstance(allowlist, TheseDocuments)
         assert matched == 1
         assert len(find_hidden(connection, tenant, [dataset])) == 1
         assert len(hydrate(connection, tenant, ids, age=0)) == 1
         stranger = str(uuid.uuid4())
         none = {dataset: (NoDocuments(), 0)}
-        assert find_allowlists(connection, stranger, [dataset], tree) == none
+        assert find_allowlists(connection, stranger, {dataset: 2}, tree) == none
         assert not find_hidden(connection, stranger, [dataset])
         assert hydrate(connection, stranger, ids, age=0) == {}
 
@@ -69,7 +69,7 @@ def test_the_allowlist_of_one_document_is_an_index_look_up(app: App, crowded: st
         event.listen(
             connection, "before_cursor_execute", lambda *each: sent.append((each[2], each[3]))
         )
-        allowlist, matched = find_allowlists(connection, tenant, [crowded], tree)[crowded]
+        allowlist, matched = find_allowlists(connection, tenant, {crowded: 5_000}, tree)[crowded]
         ((statement, parameters),) = sent
         plan = connection.exec_driver_sql(f"EXPLAIN {statement}", parameters).scalars()
         assert "Bitmap Index Scan on documents_values" in "\n".join(plan)
