@@ -247,6 +247,14 @@ class IndexedChunk:
     index_version: int
 
 
+class ListedChunk(NamedTuple):
+    """A chunk that the search index holds, under an external version."""
+
+    chunk_id: str
+    dataset_id: str
+    version: int
+
+
 @dataclass(frozen=True, slots=True)
 class AllDocuments:
     """No filter, or one that every document passes."""

@@ -14,6 +14,7 @@ from shared.model import (
     ExternalQuestion,
     Hit,
     IndexedChunk,
+    ListedChunk,
     SearchScope,
     Vector,
 )
@@ -130,6 +131,19 @@ class ChunkIndex(Protocol):
 
     def refresh(self, space: EmbeddingSpace) -> None:
         """Makes what was written visible to searches."""
+        ...
+
+    def list_chunks(
+        self, space: EmbeddingSpace, after: str | None, until: str | None, limit: int
+    ) -> Sequence[ListedChunk]:
+        """Returns what searches see, by chunk id: the first `limit` after one, up to another.
+
+        `until` is included. Where there is no index there is nothing.
+        """
+        ...
+
+    def delete_seen(self, space: EmbeddingSpace, seen: Sequence[ListedChunk]) -> None:
+        """Deletes chunks that still have the version they were seen with; newer ones stay."""
         ...
 
 

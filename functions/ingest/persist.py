@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 
 from functions.ingest.passages import name_chunks
 from shared.fusion.keywords import dify_keywords, pack_keywords
@@ -13,7 +13,7 @@ from shared.postgres.chunks import Membership, StoredChunk, list_stored_ids, per
 from shared.postgres.documents import lock_version, write_locked
 from shared.postgres.engine import read, transaction
 from shared.postgres.outbox import Taken
-from shared.postgres.tables import index_versions
+from shared.postgres.versions import draw_version
 
 
 def find_new(engine: Engine, document: Document, passages: Sequence[Passage]) -> list[Passage]:
@@ -47,9 +47,8 @@ def persist(
         held = list_stored_ids(connection, document.id)
         persist_chunks(connection, locked, [c for c in stored if c.id not in held], members)
         outbox.advance(connection, taken, Action.INDEX)
-        version = connection.execute(select(index_versions.next_value())).scalar_one()
         values = {
-            "index_version": version,
+            "index_version": draw_version(connection),
             "indexing_status": IndexingStatus.INDEXING,
             "chunking": asdict(dataset.chunking),
         }

@@ -1,12 +1,13 @@
 """Index, flip, and take away what left: PostgreSQL decided already, OpenSearch follows."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Engine
 
-from shared.analysis.analyzer import analyze, pick_keywords
-from shared.model import Dataset, Document, IndexedChunk, IndexingStatus, put_heading
+from shared.analysis.indexed import index_chunk
+from shared.model import Dataset, Document, IndexedChunk, IndexingStatus
 from shared.ports import ChunkIndex, ContentStore
 from shared.postgres.chunks import (
     StoredChunk,
@@ -19,6 +20,7 @@ from shared.postgres.chunks import (
 )
 from shared.postgres.documents import find_document, lock_version, write_locked
 from shared.postgres.engine import read, transaction
+from shared.postgres.versions import draw_version
 
 SUPERSEDED_STAY = timedelta(minutes=5)
 """How long PostgreSQL keeps a chunk after its time, for queries in flight."""
@@ -40,11 +42,11 @@ def publish(engine: Engine, index: ChunkIndex, dataset: Dataset, document: Docum
     index.ensure(dataset.space)
     index.upsert(dataset.space, [_indexed(document, chunk, version) for chunk in waiting])
     index.refresh(dataset.space)
-    left = _flip(engine, document, [chunk.id for chunk in waiting])
-    if left is None:
+    flipped = _flip(engine, document, [chunk.id for chunk in waiting])
+    if flipped is None:
         return False
-    if left:
-        index.delete(dataset.space, left, version)
+    if flipped.left:
+        index.delete(dataset.space, flipped.left, flipped.version)
         index.refresh(dataset.space)
     return True
 
@@ -83,7 +85,18 @@ def _is_newest(engine: Engine, document: Document) -> bool:
     return now is not None and now.index_version == document.index_version
 
 
-def _flip(engine: Engine, document: Document, written: Sequence[str]) -> Sequence[str] | None:
+@dataclass(frozen=True, slots=True)
+class _Flipped:
+    """The chunks that left, and the version to delete them under.
+
+    Drawn under the document's lock, so that it beats what a repair wrote of them in the meantime.
+    """
+
+    left: Sequence[str]
+    version: int
+
+
+def _flip(engine: Engine, document: Document, written: Sequence[str]) -> _Flipped | None:
     with transaction(engine) as connection:
         locked = lock_version(connection, document)
         if locked is None or locked.deleted_at is not None:
@@ -101,18 +114,17 @@ def _flip(engine: Engine, document: Document, written: Sequence[str]) -> Sequenc
         # Before the index forgets them: a chunk that comes back is then written again, whatever
         # became of this writer.
         mark_indexed(connection, left, None)
-        return left
+        return _Flipped(left, draw_version(connection) if left else 0)
 
 
 def _indexed(document: Document, chunk: StoredChunk, index_version: int) -> IndexedChunk:
-    words = analyze(put_heading(chunk.heading, chunk.text))
-    return IndexedChunk(
-        id=chunk.id,
+    return index_chunk(
+        chunk_id=chunk.id,
         tenant_id=document.tenant_id,
         dataset_id=document.dataset_id,
         document_seq=document.seq,
-        words=" ".join(words),
-        keywords=pick_keywords(words),
+        heading=chunk.heading,
+        text=chunk.text,
         vector=chunk.vector,
         index_version=index_version,
     )

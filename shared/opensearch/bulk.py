@@ -71,6 +71,12 @@ def delete(chunk_id: str, index_version: int) -> Write:
     return Write(chunk_id, True, _line({"delete": _external(chunk_id, index_version)}))
 
 
+def delete_seen(chunk_id: str, version: int) -> Write:
+    """Returns the write that deletes a chunk, unless it has a newer version than this by then."""
+    action = _external(chunk_id, version) | {"version_type": "external_gte"}
+    return Write(chunk_id, True, _line({"delete": action}))
+
+
 def split(writes: Sequence[Write]) -> Iterator[list[Write]]:
     """Cuts writes into requests of at most 500 writes and 5 MB; a larger write goes alone."""
     batch: list[Write] = []

@@ -10,8 +10,9 @@ from http import HTTPStatus
 import numpy as np
 
 from shared.errors import ConfigurationError, DocumentRefused, IndexUnavailable
-from shared.model import EmbeddingSpace, IndexedChunk
-from shared.opensearch import bulk
+from shared.model import EmbeddingSpace, IndexedChunk, ListedChunk
+from shared.opensearch import bulk, queries
+from shared.opensearch.answers import read_listing
 from shared.opensearch.bulk import Outcome, Result, Write
 from shared.opensearch.client import SERVERLESS, EngineRefused, SearchEngine
 from shared.opensearch.mapping import alias_name, index_body, index_name
@@ -21,6 +22,7 @@ _PAUSES = (0.0, 0.2, 0.4, 0.8, 1.6)
 """Seconds before each try of a bulk that the engine was too busy for, give or take a half."""
 
 _ALIAS_ONLY = {"require_alias": "true"}
+_WHOLE = {"allow_partial_search_results": "false"}
 
 
 class OpenSearchChunkIndex:
@@ -67,6 +69,27 @@ class OpenSearchChunkIndex:
         """Makes what was written visible to searches; where there is no index there is nothing."""
         alias = alias_name(self._prefix, space)
         self._refreshes[alias].run(lambda: self._refresh(alias))
+
+    def list_chunks(
+        self, space: EmbeddingSpace, after: str | None, until: str | None, limit: int
+    ) -> Sequence[ListedChunk]:
+        """Returns what searches see, by chunk id: the first `limit` after one, up to another.
+
+        The engine gives 10,000 at most.
+        """
+        body = json.dumps(queries.listing_body(after, until, limit))
+        path = f"/{alias_name(self._prefix, space)}/_search"
+        try:
+            answer = self._engine.request("POST", path, body=body, params=_WHOLE)
+        except EngineRefused as refused:
+            if refused.is_missing_index:
+                return []
+            raise
+        return read_listing(answer)
+
+    def delete_seen(self, space: EmbeddingSpace, seen: Sequence[ListedChunk]) -> None:
+        """Deletes chunks that still have the version they were seen with; newer ones stay."""
+        self._write(space, [bulk.delete_seen(each.chunk_id, each.version) for each in seen])
 
     def _refresh(self, alias: str) -> None:
         try:

@@ -3,6 +3,7 @@
 from sqlalchemy import (
     BigInteger,
     Boolean,
+    CheckConstraint,
     Column,
     DateTime,
     ForeignKey,
@@ -18,11 +19,13 @@ from sqlalchemy import (
     and_,
     func,
     not_,
+    or_,
     text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
 from shared.metadata.fields import COUNTS
+from shared.model import IndexingStatus
 
 metadata = MetaData()
 
@@ -156,6 +159,18 @@ Index(
 )
 Index("documents_searchable", documents.c.dataset_id, documents.c.seq, postgresql_where=searchable)
 Index("documents_hidden", documents.c.dataset_id, documents.c.seq, postgresql_where=hidden)
+
+_is_over = documents.c.indexing_status.in_([IndexingStatus.COMPLETED, IndexingStatus.ERROR])
+_is_gone = documents.c.deleted_at.is_not(None)
+unfinished = or_(
+    and_(
+        _is_gone, or_(documents.c.live_version.is_not(None), documents.c.content_key.is_not(None))
+    ),
+    and_(not_(_is_gone), not_(_is_over)),
+)
+"""A document that has work to do, so that the outbox must have a row of it."""
+
+Index("documents_unfinished", documents.c.id, postgresql_where=unfinished)
 Index("documents_newest", documents.c.dataset_id, documents.c.created_at, documents.c.id)
 
 chunks = Table(
@@ -202,3 +217,11 @@ outbox = Table(
     _made(),
 )
 Index("outbox_available", outbox.c.available_at)
+
+reconcile_place = Table(
+    "reconcile_place",
+    metadata,
+    # One row at most: where the next call of an unfinished run goes on.
+    Column("is_only", Boolean, CheckConstraint("is_only"), primary_key=True),
+    Column("place", JSONB, nullable=False),
+)

@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from shared.errors import DocumentRefused, IndexUnavailable
-from shared.model import AllDocuments, EmbeddingSpace, Hit, IndexedChunk, SearchScope, Vector
+from shared.model import (
+    AllDocuments,
+    EmbeddingSpace,
+    Hit,
+    IndexedChunk,
+    ListedChunk,
+    SearchScope,
+    Vector,
+)
 
 K1, B = 1.2, 0.75
 
@@ -41,6 +49,21 @@ class InMemoryChunks:
     def refresh(self, space: EmbeddingSpace) -> None:
         if space in self._written:
             self._visible[space] = dict(self._written[space])
+
+    def list_chunks(
+        self, space: EmbeddingSpace, after: str | None, until: str | None, limit: int
+    ) -> list[ListedChunk]:
+        return [
+            ListedChunk(chunk.id, chunk.dataset_id, chunk.index_version)
+            for _, chunk in sorted(self._visible.get(space, {}).items())
+            if (after is None or chunk.id > after) and (until is None or chunk.id <= until)
+        ][:limit]
+
+    def delete_seen(self, space: EmbeddingSpace, seen: Sequence[ListedChunk]) -> None:
+        for each in seen:
+            if self._versions.get((space, each.chunk_id), -1) <= each.version:
+                self._versions[space, each.chunk_id] = each.version
+                self._written.get(space, {}).pop(each.chunk_id, None)
 
     def search_vector(
         self, scope: SearchScope, vector: Vector, depth: int, timeout: float

@@ -1,0 +1,33 @@
+"""Reconcile: finds unfinished documents without reading all, and goes on where it stopped."""
+
+from alembic import op
+
+revision = "0005"
+down_revision = "0002"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Adds an index over the few documents that have work to do, and the place of a run."""
+    op.execute(
+        "CREATE INDEX documents_unfinished ON documents (id) WHERE "
+        "deleted_at IS NOT NULL AND (live_version IS NOT NULL OR content_key IS NOT NULL) "
+        "OR deleted_at IS NULL AND indexing_status NOT IN ('completed', 'error')"
+    )
+    op.execute(
+        """
+        CREATE TABLE reconcile_place (
+            is_only BOOLEAN NOT NULL,
+            place JSONB NOT NULL,
+            PRIMARY KEY (is_only),
+            CHECK (is_only)
+        )
+        """
+    )
+
+
+def downgrade() -> None:
+    """Takes both away."""
+    op.execute("DROP TABLE reconcile_place")
+    op.execute("DROP INDEX documents_unfinished")
