@@ -49,6 +49,19 @@ def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> Mapping[
     return asdict(report)
 
 
+COUNTED = {
+    "Chunks": "chunks",
+    "IndexedChunks": "indexed",
+    "MissingChunks": "missing",
+    "OrphanedChunks": "orphaned",
+    "OutdatedChunks": "outdated",
+    "StuckDocuments": "stuck",
+    "LeftDifferences": "left",
+    "WaitingDocuments": "waiting",
+}
+"""Metrics, and the counts of a `Tally` that they are."""
+
+
 @cache
 def build_parts() -> Parts:
     """Builds the clients once a process, at the first event."""
@@ -82,19 +95,8 @@ def _keep_place(parts: Parts, place: Place | None) -> None:
 
 def _measure(report: Report) -> None:
     total = report.sum()
-    counts = {
-        "Chunks": total.chunks,
-        "IndexedChunks": total.indexed,
-        "MissingChunks": total.missing,
-        "OrphanedChunks": total.orphaned,
-        "OutdatedChunks": total.outdated,
-        "StuckDocuments": total.stuck,
-        "LeftDifferences": total.left,
-        "ResentChanges": report.resent,
-        "WaitingDocuments": total.waiting,
-        "LeftoverIndices": len(report.leftovers),
-    }
-    for name, count in counts.items():
-        metrics.add_metric(name, MetricUnit.Count, count)
+    for name, count in COUNTED.items():
+        metrics.add_metric(name, MetricUnit.Count, getattr(total, count))
+    metrics.add_metric("ResentChanges", MetricUnit.Count, report.resent)
     metrics.add_metric("OldestWorkAge", MetricUnit.Seconds, total.oldest_seconds)
     metrics.flush_metrics()

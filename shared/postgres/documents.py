@@ -195,11 +195,11 @@ def retry_document(
 def count_documents(connection: Connection) -> dict[str, int]:
     """Returns how many documents that are not deleted each dataset has, if any."""
     rows = connection.execute(
-        select(documents.c.dataset_id, func.count().label("count"))
+        select(documents.c.dataset_id, func.count().label("documents"))
         .where(documents.c.deleted_at.is_(None))
         .group_by(documents.c.dataset_id)
     )
-    return {row.dataset_id: row.count for row in rows}
+    return {row.dataset_id: row.documents for row in rows}
 
 
 def find_unfinished(connection: Connection, after: str | None, most: int) -> list[Document]:

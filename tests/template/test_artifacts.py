@@ -23,6 +23,7 @@ LOADED_WHEN_NEEDED = {
     "retrieve": {"boto3", "botocore.session", "jieba", "onnxruntime", "tokenizers", "alembic"},
     "manage": {"boto3", "botocore.session", "jieba", "opensearchpy", "Stemmer", "alembic"},
     "ingest": {"boto3", "botocore.session", "jieba", "onnxruntime", "tokenizers", "fastapi"},
+    "reconcile": {"boto3", "botocore.session", "jieba", "fastapi", "alembic"},
     "migrate": {"boto3", "botocore.session", "jieba", "opensearchpy", "Stemmer", "fastapi"},
 }
 IMPORT_ALL = """

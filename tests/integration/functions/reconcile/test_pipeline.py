@@ -41,9 +41,14 @@ def tally(world: World, report: Report) -> Tally:
 
 def snapshot(world: World) -> list[Any]:
     """All that PostgreSQL holds."""
-    tables = ("datasets", "documents", "chunks", "chunk_memberships", "outbox", "reconcile_place")
-    return [world.rows(f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables] + [
-        world.rows("SELECT last_value FROM index_versions")
+    return [
+        world.rows("SELECT * FROM datasets"),
+        world.rows("SELECT * FROM documents ORDER BY id"),
+        world.rows("SELECT * FROM chunks ORDER BY id"),
+        world.rows("SELECT * FROM chunk_memberships ORDER BY chunk_id, from_version"),
+        world.rows("SELECT * FROM outbox ORDER BY document_id"),
+        world.rows("SELECT * FROM reconcile_place"),
+        world.rows("SELECT last_value FROM index_versions"),
     ]
 
 
@@ -118,8 +123,7 @@ def test_a_chunk_that_the_index_lost_is_written_again_from_postgresql(
     for id_, chunk in before.items():
         assert after[id_].words == chunk.words
         assert after[id_].document_seq == chunk.document_seq
-        assert after[id_].vector is not None
-        assert after[id_].vector.tolist() == chunk.vector.tolist()
+        assert repr(after[id_].vector) == repr(chunk.vector)
 
 
 def test_an_index_that_is_gone_is_made_again_whole(world: World, parts: Parts) -> None:
@@ -418,7 +422,11 @@ def test_two_runs_at_once_do_no_harm(world: World, parts: Parts, step: int, afte
     drop(world, lost)
     write(world, changed, version_of(world, changed) + 3)
     write(world, "0" * 8 + "-0000-4000-8000-" + "0" * 12, version=1)
-    world.calls.plan(step, lambda: run(parts) and None, after=after)
+
+    def run_too() -> None:
+        run(parts)
+
+    world.calls.plan(step, run_too, after=after)
     run(parts)
     world.calls.forget()
     run(parts)
