@@ -130,6 +130,21 @@ def search(  # noqa: PLR0917, options are given by name
     search(home, dataset, body, as_json=as_json)
 
 
+@app.command()
+def reconcile(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only count; write nothing, exit 1 if they differ.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    home: HomeOption = None,
+) -> None:
+    """Compare both stores chunk by chunk, and repair the search index from PostgreSQL."""
+    from local.commands.reconcile import reconcile  # noqa: PLC0415
+
+    if not reconcile(home, dry_run=dry_run, as_json=as_json):
+        raise typer.Exit(FAILED)
+
+
 @app.command("eval")
 def evaluate(
     folder: Annotated[

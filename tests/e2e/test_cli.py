@@ -220,6 +220,40 @@ def test_a_search_is_told_what_is_wrong_with_it(shell: Shell, serving: str) -> N
     assert "There is no file or folder" in err
 
 
+def list_indices(url: str, prefix: str) -> list[str]:
+    listed = urllib3.request("GET", f"{url}/_cat/indices/{prefix}*?format=json&h=index")
+    return [each["index"] for each in listed.json()]
+
+
+def count_all(report: Any, name: str) -> int:
+    return sum(each[name] for each in report["datasets"])
+
+
+@pytest.mark.usefixtures("ingested")
+def test_o18_both_stores_are_compared_and_brought_into_step(
+    shell: Shell, opensearch_url: str, module_index_prefix: str
+) -> None:
+    out, err = shell.run("reconcile", "--dry-run")
+    assert re.search(r"^books +│ +3 │ +\d+ │ +\d+ │ +0 │ +0 │ +0 │ +0 │", out, re.MULTILINE)
+    assert re.search(r"^Both stores agree over \d+ chunks\.$", err, re.MULTILINE)
+    for index in list_indices(opensearch_url, module_index_prefix):
+        urllib3.request("DELETE", f"{opensearch_url}/{index}")
+    for _ in range(2):  # the first changed nothing
+        report = shell.json("reconcile", "--dry-run", "--json", code=1)
+        assert count_all(report, "missing") == count_all(report, "chunks") > 0
+    assert list_indices(opensearch_url, module_index_prefix) == []
+    assert count_all(shell.json("reconcile", "--json"), "left") == 0
+    assert count_all(shell.json("reconcile", "--dry-run", "--json"), "missing") == 0
+    found = shell.json("search", "refund of a plan", "--dataset", "books", "--json")["records"]
+    assert found[0]["title"] == "refund.md"
+
+
+def test_stores_are_compared_where_nobody_serves(shell: Shell, tmp_path: Path) -> None:
+    alone = Shell(tmp_path / "home", shell.environment)
+    assert alone.json("reconcile", "--dry-run", "--json")["complete"]
+    assert not (alone.home / "service.json").exists()
+
+
 def test_p01_p06_a_collection_is_measured(shell: Shell, serving: str, tmp_path: Path) -> None:
     assert serving
     documents = ["alpha beta", "gamma delta", "epsilon zeta", ""]
