@@ -145,6 +145,29 @@ def reconcile(
         raise typer.Exit(FAILED)
 
 
+@app.command()
+def redrive(
+    dataset: Annotated[
+        str | None, typer.Option(help="Only documents of this one; all when not given.")
+    ] = None,
+    dead_letters: Annotated[
+        str | None,
+        typer.Option(help="URL of a dead-letter queue on SQS, whose messages go back instead."),
+    ] = None,
+    home: HomeOption = None,
+) -> None:
+    """Try the documents again that ended in error, or move a dead-letter queue's messages back."""
+    from local.commands.redrive import redrive_documents, redrive_queue  # noqa: PLC0415
+
+    if dead_letters is None:
+        if not redrive_documents(home, dataset):
+            raise typer.Exit(FAILED)
+    elif dataset is not None:
+        raise typer.BadParameter("--dataset and --dead-letters don't go together")
+    else:
+        redrive_queue(dead_letters)
+
+
 @app.command("eval")
 def evaluate(
     folder: Annotated[

@@ -82,22 +82,25 @@ def build_parts() -> Parts:
 
 def _take(record: SQSRecord) -> None:
     parts = build_parts()
+    is_first = record.raw_event.get("attributes", {}).get("ApproximateReceiveCount") == "1"
     failed: WinnowError | None = None
     for asked in parse_record(record.body):
         try:
-            _take_one(asked, parts)
+            _take_one(asked, parts, is_first)
         except WinnowError as error:  # what else the message asks for is done all the same
             failed = failed or error
     if failed is not None:
         raise failed
 
 
-def _take_one(asked: Change | ObjectChange, parts: Parts) -> None:
-    change = _save(asked, parts) if isinstance(asked, ObjectChange) else asked
+def _take_one(asked: Change | ObjectChange, parts: Parts, is_first: bool) -> None:
+    change = _save(asked, parts, is_first) if isinstance(asked, ObjectChange) else asked
     if change is not None:
         with logger.append_context_keys(document_id=change.document_id, version=change.version):
-            ingest(change, parts)
+            ingest(change, parts, is_first=is_first)
 
 
-def _save(event: ObjectChange, parts: Parts) -> Change | None:
-    return take_object(event, parts.engine, parts.objects, parts.content, parts.max_bytes)
+def _save(event: ObjectChange, parts: Parts, is_first: bool) -> Change | None:
+    return take_object(
+        event, parts.engine, parts.objects, parts.content, parts.max_bytes, is_first=is_first
+    )

@@ -14,8 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 import urllib3
+
+from tests.servers.aws import AWS_ENVIRONMENT, running_aws
 
 WINNOW = Path(sys.executable).parent / "winnow"
 PATIENCE = 120
@@ -246,6 +249,34 @@ def test_o18_both_stores_are_compared_and_brought_into_step(
     assert count_all(shell.json("reconcile", "--dry-run", "--json"), "missing") == 0
     found = shell.json("search", "refund of a plan", "--dataset", "books", "--json")["records"]
     assert found[0]["title"] == "refund.md"
+
+
+def test_what_ended_in_error_is_tried_again(shell: Shell, serving: str) -> None:
+    assert serving
+    _, err = shell.run("redrive")
+    assert err.endswith("0 documents were tried again, 0 failed.\n")
+    _, err = shell.run("redrive", "--dataset", "nowhere", code=1)
+    assert "There is no dataset 'nowhere'" in err
+    _, err = shell.run("redrive", "--dataset", "d", "--dead-letters", "http://q", code=2)
+    assert "don't go together" in err
+
+
+def test_dead_letters_go_back_into_their_queue(shell: Shell) -> None:
+    with running_aws() as url:
+        access = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
+        sqs = boto3.client("sqs", endpoint_url=url, region_name="us-east-1", **access)
+        dead = sqs.create_queue(QueueName="dead")["QueueUrl"]
+        policy = {"deadLetterTargetArn": "arn:aws:sqs:us-east-1:123456789012:dead"}
+        redrive = json.dumps(policy | {"maxReceiveCount": 5})
+        queue = sqs.create_queue(QueueName="queue", Attributes={"RedrivePolicy": redrive})
+        sqs.send_message(QueueUrl=dead, MessageBody="{}")
+        aws = AWS_ENVIRONMENT | {"AWS_ENDPOINT_URL": url}
+        _, err = shell.run("redrive", "--dead-letters", dead, env=aws)
+        assert "1 messages went back into the queue" in err
+        (message,) = sqs.receive_message(QueueUrl=queue["QueueUrl"])["Messages"]
+        assert message["Body"] == "{}"
+    _, err = shell.run("redrive", "--dead-letters", dead, env=aws, code=1)
+    assert "can't be reached" in err
 
 
 def test_stores_are_compared_where_nobody_serves(shell: Shell, tmp_path: Path) -> None:
