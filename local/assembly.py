@@ -16,13 +16,14 @@ from functions.retrieve import handler as retrieve
 from functions.retrieve.app import make_router
 from local.loop import IngestLoop
 from local.rounds import Rounds
-from shared.clients import connect_database, find_bootstrap_key
+from shared.clients import connect_database, connect_search, find_bootstrap_key
 from shared.content.open import open_content_store
 from shared.external.guard import split_hosts
 from shared.http.app import make_app
 from shared.http.keys import guard
 from shared.model import Change
 from shared.models.embedders import list_providers
+from shared.opensearch.builder import OpenSearchIndexBuilder
 from shared.postgres import outbox
 from shared.postgres.engine import read, transaction
 from shared.queue.local import LocalQueue
@@ -59,7 +60,7 @@ def assemble(settings: Settings, *, is_alone: bool) -> tuple[FastAPI, IngestLoop
         make_router(retrieve.build_parts(settings), caller),
         most_bytes=settings.request_max_bytes,
     )
-    return app, _make_loop(queue), _make_rounds(queue)
+    return app, _make_loop(queue), _make_rounds(settings, queue)
 
 
 def _make_loop(queue: LocalQueue) -> IngestLoop:
@@ -73,7 +74,8 @@ def _make_loop(queue: LocalQueue) -> IngestLoop:
     return IngestLoop(find, lambda event: ingest.lambda_handler(event, context), queue)
 
 
-def _make_rounds(queue: LocalQueue) -> Rounds:
+def _make_rounds(settings: Settings, queue: LocalQueue) -> Rounds:
     built = ingest.build_parts()
-    parts = ReconcileParts(engine=built.engine, index=built.index, queue=queue)
+    builder = OpenSearchIndexBuilder(connect_search(settings), settings.index_prefix)
+    parts = ReconcileParts(engine=built.engine, index=built.index, builder=builder, queue=queue)
     return Rounds(lambda has_time: reconcile(parts, has_time=has_time)[0])

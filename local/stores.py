@@ -21,6 +21,7 @@ from local.service import (
     naming_settings,
 )
 from shared.clients import connect_database, connect_search
+from shared.opensearch.builder import OpenSearchIndexBuilder
 from shared.opensearch.index import OpenSearchChunkIndex
 from shared.settings import Settings
 
@@ -31,6 +32,7 @@ class Stores:
 
     engine: Engine
     index: OpenSearchChunkIndex
+    builder: OpenSearchIndexBuilder
     settings: Settings
 
 
@@ -75,10 +77,9 @@ def open_stores(folder: Path | None, watcher: Watcher) -> Iterator[Stores]:
         else:
             require_newest(engine)
         search = cleanup.enter_context(closing(connect_search(settings)))
-        index = OpenSearchChunkIndex(
-            search,
-            settings.index_prefix,
-            shards=settings.index_shards,
-            replicas=settings.index_replicas,
+        prefix, copies = settings.index_prefix, settings.index_replicas
+        index = OpenSearchChunkIndex(search, prefix, shards=settings.index_shards, replicas=copies)
+        builder = OpenSearchIndexBuilder(
+            search, prefix, shards=settings.index_shards, replicas=copies
         )
-        yield Stores(engine, index, settings)
+        yield Stores(engine, index, builder, settings)

@@ -23,7 +23,8 @@ from shared.content.open import open_content_store
 from shared.errors import Unavailable, WinnowError
 from shared.model import Change
 from shared.models.embedders import make_embedder
-from shared.opensearch.index import OpenSearchChunkIndex, refuse_serverless
+from shared.opensearch.index import OpenSearchChunkIndex
+from shared.opensearch.start import check_engine
 from shared.settings import read_settings
 from shared.telemetry import log_failure, logger
 
@@ -64,7 +65,7 @@ def build_parts() -> Parts:
     """Builds the clients once a process, at the first event."""
     settings = read_settings()
     search = connect_search(settings)
-    refuse_serverless(search, settings.index_prefix)
+    check_engine(search, settings.index_prefix)
     return Parts(
         engine=connect_database(settings),
         index=OpenSearchChunkIndex(

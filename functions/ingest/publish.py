@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Engine
 
 from shared.analysis.indexed import index_chunk
-from shared.model import Dataset, Document, IndexedChunk, IndexingStatus
+from shared.errors import IndexUnavailable
+from shared.model import Dataset, Document, EmbeddingSpace, IndexedChunk, IndexingStatus
 from shared.ports import ChunkIndex, ContentStore
+from shared.postgres.builds import Build, hold_build, read_build
 from shared.postgres.chunks import (
     StoredChunk,
     delete_chunks,
@@ -25,6 +27,9 @@ from shared.postgres.versions import draw_version
 SUPERSEDED_STAY = timedelta(minutes=5)
 """How long PostgreSQL keeps a chunk after its time, for queries in flight."""
 
+_MOST_BUILDS = 5
+"""How often a build may begin or end while one document is written."""
+
 
 def publish(engine: Engine, index: ChunkIndex, dataset: Dataset, document: Document) -> bool:
     """Makes the newest content of a document the one that queries find.
@@ -32,23 +37,42 @@ def publish(engine: Engine, index: ChunkIndex, dataset: Dataset, document: Docum
     Each step can be repeated. Returns False where this writer is not the newest any more: it stops,
     and what is left to do is the newest one's.
     """
-    with read(engine) as connection:
-        waiting = list_unindexed(connection, document)
-    if not _is_newest(engine, document):
-        return False
+    space = dataset.space
+    for _ in range(_MOST_BUILDS):
+        with read(engine) as connection:
+            waiting = list_unindexed(connection, document)
+            build = read_build(connection, space)
+        if not _is_newest(engine, document):
+            return False
+        targets = [index, index.building] if build.is_under_way else [index]
+        _write(targets, space, document, waiting)
+        try:
+            flipped = _flip(engine, space, document, [chunk.id for chunk in waiting], build)
+        except _BuildChanged:
+            continue
+        if flipped is None:
+            return False
+        for target in targets if flipped.left else ():
+            target.delete(space, flipped.left, flipped.version)
+            target.refresh(space)
+        return True
+    raise IndexUnavailable("The search index is being built anew, again and again.")
+
+
+def _write(
+    targets: Sequence[ChunkIndex],
+    space: EmbeddingSpace,
+    document: Document,
+    waiting: Sequence[StoredChunk],
+) -> None:
     version = document.index_version
     if version is None:
         raise ValueError("a document is persisted before it is published")
-    index.ensure(dataset.space)
-    index.upsert(dataset.space, [_indexed(document, chunk, version) for chunk in waiting])
-    index.refresh(dataset.space)
-    flipped = _flip(engine, document, [chunk.id for chunk in waiting])
-    if flipped is None:
-        return False
-    if flipped.left:
-        index.delete(dataset.space, flipped.left, flipped.version)
-        index.refresh(dataset.space)
-    return True
+    chunks = [_indexed(document, chunk, version) for chunk in waiting]
+    for target in targets:
+        target.ensure(space)
+        target.upsert(space, chunks)
+        target.refresh(space)
 
 
 def remove(
@@ -58,12 +82,15 @@ def remove(
 
     Returns False where the document was sent again in the meantime.
     """
+    space = dataset.space
     with read(engine) as connection:
         ids = list_all_ids(connection, document.id)
+        build = read_build(connection, space)  # one that begins later finds the document deleted
     if ids:
-        index.ensure(dataset.space)
-        index.delete(dataset.space, ids, document.index_version or 0)
-        index.refresh(dataset.space)
+        for target in [index, index.building] if build.is_under_way else [index]:
+            target.ensure(space)
+            target.delete(space, ids, document.index_version or 0)
+            target.refresh(space)
     if document.content_key is not None:
         content.delete(document.content_key)  # before the row forgets where they are
     with transaction(engine) as connection:
@@ -96,11 +123,23 @@ class _Flipped:
     version: int
 
 
-def _flip(engine: Engine, document: Document, written: Sequence[str]) -> _Flipped | None:
+class _BuildChanged(Exception):
+    """A build began or ended since the chunks were written: they may be in the wrong index."""
+
+
+def _flip(
+    engine: Engine,
+    space: EmbeddingSpace,
+    document: Document,
+    written: Sequence[str],
+    build: Build,
+) -> _Flipped | None:
     with transaction(engine) as connection:
         locked = lock_version(connection, document)
         if locked is None or locked.deleted_at is not None:
             return None
+        if hold_build(connection, space) != build:
+            raise _BuildChanged
         mark_indexed(connection, written, document.index_version)
         values = {
             "live_version": document.version,

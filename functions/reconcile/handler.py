@@ -16,7 +16,9 @@ from functions.reconcile.pipeline import Place, reconcile
 from functions.reconcile.report import Report
 from shared.clients import connect_database, connect_search
 from shared.errors import ConfigurationError
-from shared.opensearch.index import OpenSearchChunkIndex, refuse_serverless
+from shared.opensearch.builder import OpenSearchIndexBuilder
+from shared.opensearch.index import OpenSearchChunkIndex
+from shared.opensearch.start import check_engine
 from shared.postgres.engine import read, transaction
 from shared.postgres.places import keep_place, read_place
 from shared.queue.sqs import SqsQueue
@@ -67,7 +69,7 @@ def build_parts() -> Parts:
     """Builds the clients once a process, at the first event."""
     settings = read_settings()
     search = connect_search(settings)
-    refuse_serverless(search, settings.index_prefix)
+    check_engine(search, settings.index_prefix)
     if settings.queue_url is None:
         raise ConfigurationError("WINNOW_QUEUE_URL is not set")
     return Parts(
@@ -78,6 +80,7 @@ def build_parts() -> Parts:
             shards=settings.index_shards,
             replicas=settings.index_replicas,
         ),
+        builder=OpenSearchIndexBuilder(search, settings.index_prefix),
         queue=SqsQueue(settings.queue_url, timeout=settings.queue_timeout_seconds),
     )
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
-from shared.ports import ChangeQueue, ChunkIndex
+from shared.ports import ChangeQueue, ChunkIndex, IndexBuilder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,9 +12,11 @@ class Parts:
     """The clients of the reconcile function.
 
     Attributes:
+        builder: knows the indices that are not live.
         queue: tells ingest of documents that have work to do.
     """
 
     engine: Engine
     index: ChunkIndex
+    builder: IndexBuilder
     queue: ChangeQueue

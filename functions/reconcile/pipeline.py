@@ -80,6 +80,7 @@ def reconcile(
         _resend_overdue(parts, report)
     with read(parts.engine) as connection:
         spaces = list_spaces(connection)
+    report.leftovers.extend(parts.builder.list_leftovers(spaces))
     for space in _list_from(spaces, place):
         begin = place if place is not None and place.space == space else Place(space)
         stopped = _compare(parts, begin, report, has_time, watch, repairs=repairs)

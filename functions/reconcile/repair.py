@@ -16,8 +16,10 @@ from shared.analysis.indexed import index_chunk
 from shared.errors import DocumentRefused
 from shared.model import EmbeddingSpace, IndexedChunk
 from shared.ports import ChunkIndex
+from shared.postgres.builds import hold_build
 from shared.postgres.engine import read, transaction
 from shared.postgres.standings import (
+    Content,
     Standing,
     forget_versions,
     lock_standings,
@@ -86,10 +88,11 @@ def _write_again(
 ) -> None:
     with transaction(engine) as connection:
         held = _lock(connection, wanted)
-        version = renew_versions(connection, list(held))
+        build = hold_build(connection, space)
+        renew_versions(connection, list(held))
         contents = read_contents(connection, list(held))
-    chunks = [index_chunk(**each._asdict(), index_version=version) for each in contents]
-    _upsert(index, space, chunks)
+    for target in [index, index.building] if build.is_under_way else [index]:
+        write_chunks(target, space, contents)
 
 
 def _lock(connection: Connection, differences: Sequence[Difference]) -> dict[str, Standing]:
@@ -104,14 +107,26 @@ def _lock(connection: Connection, differences: Sequence[Difference]) -> dict[str
     }
 
 
-def _upsert(index: ChunkIndex, space: EmbeddingSpace, chunks: Sequence[IndexedChunk]) -> None:
-    """Writes chunks; one that the index will never take keeps no other from it."""
+def write_chunks(
+    index: ChunkIndex, space: EmbeddingSpace, contents: Sequence[Content]
+) -> Sequence[str]:
+    """Writes chunks in the versions that they have, and returns those that the index never takes.
+
+    None of these keeps another from it.
+    """
+    return _upsert(index, space, [index_chunk(**each._asdict()) for each in contents])
+
+
+def _upsert(
+    index: ChunkIndex, space: EmbeddingSpace, chunks: Sequence[IndexedChunk]
+) -> Sequence[str]:
     try:
         index.upsert(space, chunks)
     except DocumentRefused as error:
         if len(chunks) == 1:
             log_failure("a chunk can't be written again", error, chunk_id=chunks[0].id)
-            return
+            return [chunks[0].id]
         middle = len(chunks) // 2
-        _upsert(index, space, chunks[:middle])
-        _upsert(index, space, chunks[middle:])
+        halves = (chunks[:middle], chunks[middle:])
+        return [each for half in halves for each in _upsert(index, space, half)]
+    return []

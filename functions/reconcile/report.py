@@ -49,7 +49,7 @@ class Report:
     Attributes:
         datasets: the counts by dataset id; one that PostgreSQL does not know is orphaned whole.
         resent: overdue work that ingest was told of again.
-        leftovers: indices of ours that no alias leads to.
+        leftovers: indices of ours that are not live: one is being built, or its builder died.
         complete: every chunk was looked at.
     """
 

@@ -50,7 +50,12 @@ def reconcile(folder: Path | None, *, dry_run: bool, as_json: bool) -> bool:
             names = name_datasets(connection)
         task = "Comparing the stores"
         watcher.begin(task)
-        parts = Parts(engine=stores.engine, index=stores.index, queue=_open_queue(stores))
+        parts = Parts(
+            engine=stores.engine,
+            index=stores.index,
+            builder=stores.builder,
+            queue=_open_queue(stores),
+        )
         report, _ = run(parts, repairs=not dry_run)
         watcher.finish(task)
     for dataset_id in names:
@@ -62,7 +67,7 @@ def reconcile(folder: Path | None, *, dry_run: bool, as_json: bool) -> bool:
         open_console(sys.stdout).print(make_report_table(report, names))
     tell(summarize(report, dry_run=dry_run))
     for name in report.leftovers:
-        tell(f"No alias leads to the index {name}: a reindex was not finished.")
+        tell(f"The index {name} is not live: a reindex builds it, or was not finished.")
     total = report.sum()
     return not (total.differing if dry_run else total.left)
 

@@ -12,6 +12,9 @@ from shared.model import IndexedChunk, JsonObject
 from shared.opensearch.client import INDEX_MISSING
 from shared.opensearch.mapping import chunk_source
 
+ALIAS_ONLY = {"require_alias": "true"}
+"""Of every request: a bulk to a name that nothing has would make an index, its mapping guessed."""
+
 MOST_WRITES = 500
 MOST_BYTES = 5_000_000
 

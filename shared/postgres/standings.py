@@ -92,11 +92,12 @@ class Content(NamedTuple):
     document_seq: int
     heading: str
     text: str
+    index_version: int
     vector: Vector | None
 
 
 def read_contents(connection: Connection, chunk_ids: Sequence[str]) -> list[Content]:
-    """Returns the content of chunks; those that have no row are left out."""
+    """Returns the content of chunks; those that have no row, or no version, are left out."""
     rows = connection.execute(_CONTENTS, {"ids": join_ids(chunk_ids)})
     return [
         Content(*row[:-1], None if row.vector is None else np.frombuffer(row.vector, dtype="<f4"))
@@ -104,11 +105,9 @@ def read_contents(connection: Connection, chunk_ids: Sequence[str]) -> list[Cont
     ]
 
 
-def renew_versions(connection: Connection, chunk_ids: Sequence[str]) -> int:
-    """Gives chunks, whose documents are locked, one new version, and returns it."""
-    version = draw_version(connection)
-    _set_version(connection, chunk_ids, version)
-    return version
+def renew_versions(connection: Connection, chunk_ids: Sequence[str]) -> None:
+    """Gives chunks, whose documents are locked, one new version."""
+    _set_version(connection, chunk_ids, draw_version(connection))
 
 
 def forget_versions(connection: Connection, chunk_ids: Sequence[str]) -> None:
@@ -170,8 +169,9 @@ _CONTENTS = (
         documents.c.seq,
         chunks.c.heading,
         chunks.c.text,
+        chunks.c.index_version,
         chunks.c.vector,
     )
     .join(documents, documents.c.id == chunks.c.document_id)
-    .where(is_among(chunks.c.id, "ids"))
+    .where(is_among(chunks.c.id, "ids"), chunks.c.index_version.is_not(None))
 )

@@ -218,6 +218,17 @@ outbox = Table(
 )
 Index("outbox_available", outbox.c.available_at)
 
+index_builds = Table(
+    "index_builds",
+    metadata,
+    Column("embedding_provider", Text, primary_key=True),
+    Column("embedding_model", Text, primary_key=True),
+    Column("embedding_dimension", Integer, primary_key=True),
+    # Drawn anew whenever a build begins, goes on after an interruption, or ends.
+    Column("token", _id(), nullable=False),
+    Column("is_under_way", Boolean, nullable=False),
+)
+
 reconcile_place = Table(
     "reconcile_place",
     metadata,

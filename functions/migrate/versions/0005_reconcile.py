@@ -1,4 +1,4 @@
-"""Reconcile: finds unfinished documents without reading all, and goes on where it stopped."""
+"""Reconcile and reindex: unfinished documents, unfinished runs, indices that are being built."""
 
 from alembic import op
 
@@ -9,7 +9,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Adds an index over the few documents that have work to do, and the place of a run."""
+    """Adds an index over the few documents that have work to do, and two small tables."""
     op.execute(
         "CREATE INDEX documents_unfinished ON documents (id) WHERE "
         "deleted_at IS NOT NULL AND (live_version IS NOT NULL OR content_key IS NOT NULL) "
@@ -26,8 +26,22 @@ def upgrade() -> None:
         """
     )
 
+    op.execute(
+        """
+        CREATE TABLE index_builds (
+            embedding_provider TEXT NOT NULL,
+            embedding_model TEXT NOT NULL,
+            embedding_dimension INTEGER NOT NULL,
+            token UUID NOT NULL,
+            is_under_way BOOLEAN NOT NULL,
+            PRIMARY KEY (embedding_provider, embedding_model, embedding_dimension)
+        )
+        """
+    )
+
 
 def downgrade() -> None:
-    """Takes both away."""
+    """Takes them away."""
+    op.execute("DROP TABLE index_builds")
     op.execute("DROP TABLE reconcile_place")
     op.execute("DROP INDEX documents_unfinished")

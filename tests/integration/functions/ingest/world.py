@@ -79,6 +79,9 @@ class WatchedChunks(InMemoryChunks):
         self.written: list[str] = []
         self.deleted: list[str] = []
 
+    def make_another(self) -> "WatchedChunks":
+        return WatchedChunks(self.calls)
+
     def ensure(self, space: EmbeddingSpace) -> None:
         if space in self._written:  # as the fake itself does before each upsert
             return

@@ -9,6 +9,7 @@ from functions.migrate.run import upgrade
 from functions.reconcile.parts import Parts
 from shared.postgres.engine import connect, transaction
 from shared.postgres.tables import datasets, reconcile_place
+from tests.fakes.chunks import InMemoryBuilder
 from tests.fakes.queue import FakeChangeQueue
 from tests.integration.functions.ingest.world import World
 
@@ -42,4 +43,6 @@ def queue() -> FakeChangeQueue:
 
 @pytest.fixture
 def parts(world: World, queue: FakeChangeQueue) -> Parts:
-    return Parts(engine=world.engine, index=world.index, queue=queue)
+    return Parts(
+        engine=world.engine, index=world.index, builder=InMemoryBuilder(world.index), queue=queue
+    )

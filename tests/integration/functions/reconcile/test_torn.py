@@ -18,6 +18,7 @@ from shared.model import (
     IndexingTechnique,
     ListedChunk,
 )
+from shared.opensearch.builder import OpenSearchIndexBuilder
 from shared.opensearch.client import SearchEngine, connect
 from shared.opensearch.index import OpenSearchChunkIndex
 from shared.opensearch.mapping import alias_name
@@ -44,7 +45,8 @@ def search(opensearch_url: str) -> Iterator[SearchEngine]:
 @pytest.fixture
 def parts(empty: Engine, search: SearchEngine, index_prefix: str) -> Parts:
     index = OpenSearchChunkIndex(search, index_prefix)
-    return Parts(engine=empty, index=index, queue=FakeChangeQueue())
+    builder = OpenSearchIndexBuilder(search, index_prefix)
+    return Parts(engine=empty, index=index, builder=builder, queue=FakeChangeQueue())
 
 
 @pytest.fixture
