@@ -146,6 +146,28 @@ def reconcile(
 
 
 @app.command()
+def reindex(
+    rechunk: Annotated[
+        bool,
+        typer.Option("--rechunk", help="Cut documents anew instead, as their datasets say by now."),
+    ] = False,
+    dataset: Annotated[
+        str | None, typer.Option(help="With --rechunk: only documents of this one.")
+    ] = None,
+    home: HomeOption = None,
+) -> None:
+    """Build every search index anew from the database, beside the one that serves meanwhile."""
+    from local.commands import reindex as command  # noqa: PLC0415
+
+    if rechunk:
+        command.rechunk(home, dataset)
+    elif dataset is not None:
+        raise typer.BadParameter("--dataset belongs to --rechunk")
+    elif not command.reindex(home):
+        raise typer.Exit(FAILED)
+
+
+@app.command()
 def redrive(
     dataset: Annotated[
         str | None, typer.Option(help="Only documents of this one; all when not given.")

@@ -9,6 +9,7 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from functions.migrate.run import require_newest, upgrade
+from functions.reconcile.parts import Parts
 from local import stack
 from local.bars import Watcher
 from local.home import Home
@@ -23,6 +24,9 @@ from local.service import (
 from shared.clients import connect_database, connect_search
 from shared.opensearch.builder import OpenSearchIndexBuilder
 from shared.opensearch.index import OpenSearchChunkIndex
+from shared.ports import ChangeQueue
+from shared.queue.local import LocalQueue
+from shared.queue.sqs import SqsQueue
 from shared.settings import Settings
 
 
@@ -83,3 +87,13 @@ def open_stores(folder: Path | None, watcher: Watcher) -> Iterator[Stores]:
             search, prefix, shards=settings.index_shards, replicas=copies
         )
         yield Stores(engine, index, builder, settings)
+
+
+def make_parts(stores: Stores) -> Parts:
+    """Returns what reconcile works with."""
+    settings = stores.settings
+    # Without a queue the loop of whoever serves reads the outbox itself.
+    queue: ChangeQueue = LocalQueue()
+    if settings.queue_url is not None:
+        queue = SqsQueue(settings.queue_url, timeout=settings.queue_timeout_seconds)
+    return Parts(engine=stores.engine, index=stores.index, builder=stores.builder, queue=queue)

@@ -10,7 +10,7 @@ from datetime import timedelta
 from functions.ingest.embed import embed
 from functions.ingest.parts import Parts
 from functions.ingest.passages import cut_passages
-from functions.ingest.persist import find_new, persist
+from functions.ingest.persist import Persisted, find_new, persist
 from functions.ingest.publish import publish, remove
 from shared.errors import (
     ConfigurationError,
@@ -100,11 +100,13 @@ def _work(taken: Taken, dataset: Dataset, document: Document, parts: Parts) -> b
         stored = _process(taken, dataset, document, parts)
         if stored is None:
             return False
-        document = stored
+        if stored.is_settled:
+            return True
+        return publish(parts.engine, parts.index, dataset, stored.document, stored.members)
     return publish(parts.engine, parts.index, dataset, document)
 
 
-def _process(taken: Taken, dataset: Dataset, document: Document, parts: Parts) -> Document | None:
+def _process(taken: Taken, dataset: Dataset, document: Document, parts: Parts) -> Persisted | None:
     _show(parts, document, IndexingStatus.PARSING)
     try:
         data = parts.content.get(document.content_key or "")

@@ -12,12 +12,14 @@ from shared.model import Dataset, Document, EmbeddingSpace, IndexedChunk, Indexi
 from shared.ports import ChunkIndex, ContentStore
 from shared.postgres.builds import Build, hold_build, read_build
 from shared.postgres.chunks import (
+    Membership,
     StoredChunk,
     delete_chunks,
     list_all_ids,
     list_unindexed,
     mark_indexed,
     purge_superseded,
+    replace_members,
     supersede,
 )
 from shared.postgres.documents import find_document, lock_version, write_locked
@@ -31,23 +33,38 @@ _MOST_BUILDS = 5
 """How often a build may begin or end while one document is written."""
 
 
-def publish(engine: Engine, index: ChunkIndex, dataset: Dataset, document: Document) -> bool:
+def publish(
+    engine: Engine,
+    index: ChunkIndex,
+    dataset: Dataset,
+    document: Document,
+    members: Sequence[Membership] | None = None,
+) -> bool:
     """Makes the newest content of a document the one that queries find.
+
+    Args:
+        engine: the database.
+        index: the search index.
+        dataset: the document's.
+        document: with the index_version of this write.
+        members: that content, where its chunks are no members yet.
 
     Each step can be repeated. Returns False where this writer is not the newest any more: it stops,
     and what is left to do is the newest one's.
     """
     space = dataset.space
+    ids = None if members is None else [each.chunk_id for each in members]
     for _ in range(_MOST_BUILDS):
         with read(engine) as connection:
-            waiting = list_unindexed(connection, document)
+            waiting = list_unindexed(connection, document, ids)
             build = read_build(connection, space)
         if not _is_newest(engine, document):
             return False
         targets = [index, index.building] if build.is_under_way else [index]
         _write(targets, space, document, waiting)
         try:
-            flipped = _flip(engine, space, document, [chunk.id for chunk in waiting], build)
+            written = [chunk.id for chunk in waiting]
+            flipped = _flip(engine, space, document, written, build, members)
         except _BuildChanged:
             continue
         if flipped is None:
@@ -133,6 +150,7 @@ def _flip(
     document: Document,
     written: Sequence[str],
     build: Build,
+    members: Sequence[Membership] | None,
 ) -> _Flipped | None:
     with transaction(engine) as connection:
         locked = lock_version(connection, document)
@@ -140,6 +158,8 @@ def _flip(
             return None
         if hold_build(connection, space) != build:
             raise _BuildChanged
+        if members is not None:
+            replace_members(connection, locked, members)
         mark_indexed(connection, written, document.index_version)
         values = {
             "live_version": document.version,
@@ -148,8 +168,8 @@ def _flip(
         }
         write_locked(connection, locked, values)
         # Under the document's lock: a newer version may take back what is purged here.
-        purge_superseded(connection, document.id, SUPERSEDED_STAY)
-        left = supersede(connection, document)
+        forgotten = purge_superseded(connection, document.id, SUPERSEDED_STAY)
+        left = [*forgotten, *supersede(connection, document)]
         # Before the index forgets them: a chunk that comes back is then written again, whatever
         # became of this writer.
         mark_indexed(connection, left, None)

@@ -9,18 +9,14 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from functions.reconcile.parts import Parts
 from functions.reconcile.pipeline import reconcile as run
 from functions.reconcile.report import Report, Tally
 from local.bars import watching
-from local.stores import Stores, open_stores
+from local.stores import make_parts, open_stores
 from local.tables import make_table
 from local.terminal import clean, open_console, tell
-from shared.ports import ChangeQueue
 from shared.postgres.datasets import name_datasets
 from shared.postgres.engine import read
-from shared.queue.local import LocalQueue
-from shared.queue.sqs import SqsQueue
 
 COLUMNS = {
     "documents": "documents",
@@ -50,13 +46,7 @@ def reconcile(folder: Path | None, *, dry_run: bool, as_json: bool) -> bool:
             names = name_datasets(connection)
         task = "Comparing the stores"
         watcher.begin(task)
-        parts = Parts(
-            engine=stores.engine,
-            index=stores.index,
-            builder=stores.builder,
-            queue=_open_queue(stores),
-        )
-        report, _ = run(parts, repairs=not dry_run)
+        report, _ = run(make_parts(stores), repairs=not dry_run)
         watcher.finish(task)
     for dataset_id in names:
         report.datasets.setdefault(dataset_id, Tally())
@@ -118,10 +108,3 @@ def _sort(report: Report, names: Mapping[str, str]) -> list[tuple[str, Tally]]:
         return item[0] not in names, names.get(item[0], ""), item[0]
 
     return sorted(report.datasets.items(), key=place)
-
-
-def _open_queue(stores: Stores) -> ChangeQueue:
-    settings = stores.settings
-    if settings.queue_url is None:
-        return LocalQueue()  # the loop of whoever serves reads the outbox itself
-    return SqsQueue(settings.queue_url, timeout=settings.queue_timeout_seconds)

@@ -44,12 +44,11 @@ class OpenSearchIndexBuilder:
         begun = [name for name, aliases in found.items() if building_name(alias) in aliases]
         if any(alias not in found[name] for name in begun):
             return
+        # It was put live, and then its builder died.
+        self._change([_remove(each, building_name(alias)) for each in begun])
         number = 1 + max((read_number(alias, name) or 0 for name in found), default=0)
         body = index_body(building_name(alias), space, self._shards, self._replicas)
-        name = index_name(alias, number)
-        self._engine.request("PUT", f"/{name}", body=json.dumps(body))
-        if begun:  # it was put live, and then the builder died
-            self._change([_remove(each, building_name(alias)) for each in begun])
+        self._engine.request("PUT", f"/{index_name(alias, number)}", body=json.dumps(body))
 
     def put_live(self, space: EmbeddingSpace) -> None:
         """Leads queries and writes to the index that was built, all at once.

@@ -63,9 +63,11 @@ class InMemoryBuilder:
 
     def __init__(self, index: "InMemoryChunks") -> None:
         self._index = index
-        self._leftovers: list[str] = []
+        self._live: set[EmbeddingSpace] = set()  # and not finished
 
     def begin(self, space: EmbeddingSpace) -> None:
+        if space in self._live:
+            self.finish(space)
         if space not in self._index.building.chunks:
             another = self._index.make_another()
             InMemoryChunks.ensure(another, space)
@@ -77,8 +79,10 @@ class InMemoryBuilder:
         except KeyError:
             raise IndexUnavailable from None
         self._index.take_over(space, built)
+        self._live.add(space)
 
     def finish(self, space: EmbeddingSpace) -> None:
+        self._live.discard(space)
         self._index.building.chunks.pop(space, None)
 
     def list_leftovers(self, spaces: Sequence[EmbeddingSpace]) -> list[str]:

@@ -59,6 +59,23 @@ def test_what_was_begun_is_gone_on_with(chunks: Chunks, new_space: Spaces) -> No
     assert holding(chunks, space, "one") == ["a"]
 
 
+def test_what_was_put_live_and_not_finished_is_built_anew(
+    chunks: Chunks, new_space: Spaces
+) -> None:
+    space, building = new_space(2), chunks.index.building
+    chunks.builder.begin(space)
+    building.upsert(space, [chunk("a", "one", (1, 0))])
+    chunks.builder.put_live(space)
+    chunks.builder.begin(space)
+    assert building.list_chunks(space, None, None, 9) == []
+    assert holding(chunks, space, "one") == ["a"]
+    building.upsert(space, [chunk("b", "one", (1, 0))])
+    building.refresh(space)
+    chunks.builder.put_live(space)
+    chunks.builder.finish(space)
+    assert holding(chunks, space, "one") == ["b"]
+
+
 def test_a_space_without_an_index_gets_one(chunks: Chunks, new_space: Spaces) -> None:
     space = new_space(2)
     chunks.builder.begin(space)
