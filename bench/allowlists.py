@@ -92,8 +92,7 @@ def list_scopes(engine: Engine, made: Sequence[Dataset], count: int) -> Mapping[
 
 def find_scope(engine: Engine, made: Sequence[Dataset], where: str) -> SearchScope:
     """Returns the scope of a filter."""
-    scope = prefilter(make_query(made, where), engine, TIMEOUT).scope
-    assert scope is not None
+    [scope] = prefilter(make_query(made, where), engine, TIMEOUT).scopes
     return scope
 
 

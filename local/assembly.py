@@ -12,10 +12,13 @@ from functions.ingest import handler as ingest
 from functions.manage import datasets, documents, fields
 from functions.manage.parts import Parts
 from functions.migrate.run import upgrade
+from functions.reconcile.parts import Parts as ReconcileParts
+from functions.reconcile.pipeline import reconcile
 from functions.retrieve import handler as retrieve
 from functions.retrieve.app import make_router
 from local.loop import IngestLoop
-from shared.clients import connect_database, find_bootstrap_key
+from local.rounds import Rounds
+from shared.clients import connect_database, connect_search, find_bootstrap_key
 from shared.content.open import open_content_store
 from shared.external.guard import split_hosts
 from shared.http.app import make_app
@@ -23,14 +26,15 @@ from shared.http.keys import guard
 from shared.model import Change
 from shared.models.embedders import list_providers
 from shared.models.rerankers import check_default
+from shared.opensearch.builder import OpenSearchIndexBuilder
 from shared.postgres import outbox
 from shared.postgres.engine import read, transaction
 from shared.queue.local import LocalQueue
 from shared.settings import Settings
 
 
-def assemble(settings: Settings, *, is_alone: bool) -> tuple[FastAPI, IngestLoop]:
-    """Migrates the database and returns the API and the loop that ingests.
+def assemble(settings: Settings, *, is_alone: bool) -> tuple[FastAPI, IngestLoop, Rounds]:
+    """Migrates the database and returns the API, the loop that ingests, and the rounds.
 
     Args:
         settings: the process's settings.
@@ -60,7 +64,7 @@ def assemble(settings: Settings, *, is_alone: bool) -> tuple[FastAPI, IngestLoop
         make_router(retrieve.build_parts(settings), caller),
         most_bytes=settings.request_max_bytes,
     )
-    return app, _make_loop(queue)
+    return app, _make_loop(queue), _make_rounds(settings, queue)
 
 
 def _make_loop(queue: LocalQueue) -> IngestLoop:
@@ -72,3 +76,10 @@ def _make_loop(queue: LocalQueue) -> IngestLoop:
             return outbox.find_available(connection, most)
 
     return IngestLoop(find, lambda event: ingest.lambda_handler(event, context), queue)
+
+
+def _make_rounds(settings: Settings, queue: LocalQueue) -> Rounds:
+    built = ingest.build_parts()
+    builder = OpenSearchIndexBuilder(connect_search(settings), settings.index_prefix)
+    parts = ReconcileParts(engine=built.engine, index=built.index, builder=builder, queue=queue)
+    return Rounds(lambda has_time: reconcile(parts, has_time=has_time)[0])

@@ -132,6 +132,66 @@ def search(  # noqa: PLR0917, options are given by name
     search(home, dataset, body, as_json=as_json)
 
 
+@app.command()
+def reconcile(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only count; write nothing, exit 1 if they differ.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    home: HomeOption = None,
+) -> None:
+    """Compare both stores chunk by chunk, and repair the search index from PostgreSQL."""
+    from local.commands.reconcile import reconcile  # noqa: PLC0415
+
+    if not reconcile(home, dry_run=dry_run, as_json=as_json):
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def reindex(
+    rechunk: Annotated[
+        bool,
+        typer.Option("--rechunk", help="Cut documents anew instead, as their datasets say by now."),
+    ] = False,
+    dataset: Annotated[
+        str | None, typer.Option(help="With --rechunk: only documents of this one.")
+    ] = None,
+    home: HomeOption = None,
+) -> None:
+    """Build every search index anew from the database, beside the one that serves meanwhile."""
+    from local.commands import reindex as command  # noqa: PLC0415
+
+    if rechunk:
+        command.rechunk(home, dataset)
+    elif dataset is not None:
+        raise typer.BadParameter("--dataset belongs to --rechunk")
+    elif not command.reindex(home):
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def redrive(
+    dataset: Annotated[
+        str | None, typer.Option(help="Only documents of this one; all when not given.")
+    ] = None,
+    dead_letters: Annotated[
+        str | None,
+        typer.Option(help="URL of a dead-letter queue on SQS, whose messages go back instead."),
+    ] = None,
+    home: HomeOption = None,
+) -> None:
+    """Try the documents again that ended in error, or move a dead-letter queue's messages back."""
+    from local.commands.redrive import redrive_documents, redrive_queue  # noqa: PLC0415
+
+    if dead_letters is None:
+        if not redrive_documents(home, dataset):
+            raise typer.Exit(FAILED)
+    elif dataset is not None:
+        raise typer.BadParameter("--dataset and --dead-letters don't go together")
+    else:
+        redrive_queue(dead_letters)
+
+
 @app.command("eval")
 def evaluate(
     folders: Annotated[

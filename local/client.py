@@ -66,11 +66,15 @@ class Client:
         found = [each for each in listed if name in (each["name"], each["id"])]
         return found[0] if found else None
 
-    def list_documents(self, dataset_id: str) -> Iterator[Mapping[str, Any]]:
-        """Yields all documents of a dataset."""
+    def list_documents(
+        self, dataset_id: str, status: str | None = None
+    ) -> Iterator[Mapping[str, Any]]:
+        """Yields all documents of a dataset, or those of one indexing status."""
         cursor = None
         while True:
-            page = self.get(f"/v1/datasets/{dataset_id}/documents", limit=PAGE, cursor=cursor)
+            page = self.get(
+                f"/v1/datasets/{dataset_id}/documents", limit=PAGE, cursor=cursor, status=status
+            )
             yield from page["documents"]
             cursor = page["next_cursor"]
             if cursor is None:

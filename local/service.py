@@ -6,7 +6,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
@@ -23,6 +23,7 @@ from local.home import Home
 from local.loop import IngestLoop
 from local.opensearch import DEFAULT_HEAP
 from local.pins import MODEL_FILES
+from local.rounds import Rounds
 from local.terminal import tell
 from shared.errors import Unavailable
 from shared.settings import Settings, read_settings
@@ -43,6 +44,19 @@ OPENSEARCH_SETTING = "WINNOW_OPENSEARCH_URL"
 CONTENT_SETTING = "WINNOW_CONTENT_URL"
 MODELS_SETTING = "WINNOW_LOCAL_MODELS"
 KEY_SETTING = "WINNOW_BOOTSTRAP_KEY"
+STORES = (
+    "database_url",
+    "database_iam",
+    "opensearch_url",
+    "opensearch_auth",
+    "index_prefix",
+    "index_shards",
+    "index_replicas",
+    "content_url",
+    "queue_url",
+)
+"""Settings that say where everything is kept."""
+
 _POLL_SECONDS = 0.02
 
 
@@ -53,13 +67,13 @@ class Service:
     Attributes:
         url: of the API.
         key: opens it.
-        opensearch_url: of the search engine behind it.
+        stores: the settings by which it reaches its stores.
         pid: the process that it is.
     """
 
     url: str
     key: str
-    opensearch_url: str
+    stores: Mapping[str, Any]
     pid: int
 
 
@@ -87,12 +101,13 @@ def run_service(home: Home, watcher: Watcher, port: int = 0) -> Iterator[Service
         # Late: the functions read their settings when they are imported.
         from local.assembly import assemble  # noqa: PLC0415
 
-        app, loop = assemble(settings, is_alone=embedded)
-        cleanup.enter_context(_run_loop(loop))
+        app, loop, rounds = assemble(settings, is_alone=embedded)
+        cleanup.enter_context(_running(loop))
+        cleanup.enter_context(_running(rounds))
         cleanup.enter_context(_answer(app, listener))
         key = settings.bootstrap_key.get_secret_value() if settings.bootstrap_key else ""
         url = f"http://{HOST}:{listener.getsockname()[1]}"
-        service = Service(url, key, engines.opensearch_url, os.getpid())
+        service = Service(url, key, _list_stores(), os.getpid())
         cleanup.enter_context(_recorded(home, service))
         yield service
 
@@ -175,7 +190,7 @@ def _make_settings(home: Home, engines: stack.Stack) -> Settings:
     os.environ.setdefault(MODELS_SETTING, str(Cache().folder / "models"))
     if KEY_SETTING not in os.environ:
         os.environ[KEY_SETTING] = _read_key(home)
-    with _naming_settings():
+    with naming_settings():
         return read_settings()
 
 
@@ -195,12 +210,18 @@ def _check_settings() -> Settings:
         for name, url in stand_ins.items()
         if not os.environ.get(name)
     }
-    with _naming_settings():
+    with naming_settings():
         return Settings(**missing)
 
 
+def _list_stores() -> dict[str, str]:
+    variables = {name: f"WINNOW_{name}".upper() for name in STORES}
+    return {name: os.environ[v] for name, v in variables.items() if v in os.environ}
+
+
 @contextmanager
-def _naming_settings() -> Iterator[None]:
+def naming_settings() -> Iterator[None]:
+    """Turns a setting that does not fit into an `EngineError` that names it."""
     try:
         yield
     except ValidationError as error:
@@ -250,12 +271,12 @@ def _read_key(home: Home) -> str:
 
 
 @contextmanager
-def _run_loop(loop: IngestLoop) -> Iterator[None]:
-    loop.start()
+def _running(worker: IngestLoop | Rounds) -> Iterator[None]:
+    worker.start()
     try:
         yield
     finally:
-        loop.stop()
+        worker.stop()
 
 
 @contextmanager

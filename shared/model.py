@@ -247,6 +247,14 @@ class IndexedChunk:
     index_version: int
 
 
+class ListedChunk(NamedTuple):
+    """A chunk that the search index holds, under an external version."""
+
+    chunk_id: str
+    dataset_id: str
+    version: int
+
+
 @dataclass(frozen=True, slots=True)
 class Image:
     """A picture that is asked about: its bytes, and their media type (image/png, ...)."""

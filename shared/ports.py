@@ -15,6 +15,7 @@ from shared.model import (
     Hit,
     Image,
     IndexedChunk,
+    ListedChunk,
     SearchScope,
     Vector,
 )
@@ -170,6 +171,14 @@ class ChunkIndex(Protocol):
     Writing a version that is there already, or deleting what is not there, is success.
     """
 
+    @property
+    def building(self) -> "ChunkIndex":
+        """What is being built to take its place, of whichever space; see `IndexBuilder`.
+
+        Where nothing is being built, writes to it do nothing, and it holds nothing.
+        """
+        ...
+
     def ensure(self, space: EmbeddingSpace) -> None:
         """Makes the index of a space and its alias by our own mapping, if they are missing."""
         ...
@@ -184,6 +193,42 @@ class ChunkIndex(Protocol):
 
     def refresh(self, space: EmbeddingSpace) -> None:
         """Makes what was written visible to searches."""
+        ...
+
+    def list_chunks(
+        self, space: EmbeddingSpace, after: str | None, until: str | None, limit: int
+    ) -> Sequence[ListedChunk]:
+        """Returns what searches see, by chunk id: the first `limit` after one, up to another.
+
+        `until` is included. Where there is no index there is nothing.
+        """
+        ...
+
+    def delete_seen(self, space: EmbeddingSpace, seen: Sequence[ListedChunk]) -> None:
+        """Deletes chunks that still have the version they were seen with; newer ones stay."""
+        ...
+
+
+class IndexBuilder(Protocol):
+    """Puts a new index in the place of the one that a space has."""
+
+    def begin(self, space: EmbeddingSpace) -> None:
+        """Makes an empty index, which `ChunkIndex.building` writes to from then on.
+
+        One that was begun and not finished is gone on with.
+        """
+        ...
+
+    def put_live(self, space: EmbeddingSpace) -> None:
+        """Leads queries and writes to the index that was built, all at once."""
+        ...
+
+    def finish(self, space: EmbeddingSpace) -> None:
+        """Nothing is being built any more; deletes what is not live once no query reads it."""
+        ...
+
+    def list_leftovers(self, spaces: Sequence[EmbeddingSpace]) -> Sequence[str]:
+        """Returns the names of indices of these spaces that are not live."""
         ...
 
 

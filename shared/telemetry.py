@@ -1,14 +1,15 @@
-"""Logs, as AWS Lambda Powertools writes them; they carry no query text."""
+"""Logs and metrics, as AWS Lambda Powertools writes them; they carry no query text."""
 
 import traceback
 from collections.abc import Iterator
 from typing import Any
 
-from aws_lambda_powertools import Logger
+from aws_lambda_powertools import Logger, Metrics
 
 from shared.postgres.states import find_state, is_of_database
 
 logger = Logger(service="winnow", use_rfc3339=True)
+metrics = Metrics(namespace="Winnow", service="winnow")
 
 
 def log_failure(message: str, error: BaseException, **fields: Any) -> None:

@@ -13,7 +13,7 @@ from cfnlint.decode import cfn_yaml
 
 ROOT = Path(__file__).parent.parent
 SAM_FOLDER = ROOT / ".aws-sam"
-FUNCTIONS = ("retrieve", "manage", "ingest", "migrate")
+FUNCTIONS = ("retrieve", "manage", "ingest", "reconcile", "migrate")
 
 
 @dataclass(frozen=True)

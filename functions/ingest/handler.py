@@ -23,7 +23,8 @@ from shared.content.open import open_content_store
 from shared.errors import Unavailable, WinnowError
 from shared.model import Change
 from shared.models.embedders import make_embedder
-from shared.opensearch.index import OpenSearchChunkIndex, refuse_serverless
+from shared.opensearch.index import OpenSearchChunkIndex
+from shared.opensearch.start import check_engine
 from shared.settings import read_settings
 from shared.telemetry import log_failure, logger
 
@@ -64,7 +65,7 @@ def build_parts() -> Parts:
     """Builds the clients once a process, at the first event."""
     settings = read_settings()
     search = connect_search(settings)
-    refuse_serverless(search, settings.index_prefix)
+    check_engine(search, settings.index_prefix)
     return Parts(
         engine=connect_database(settings),
         index=OpenSearchChunkIndex(
@@ -82,22 +83,25 @@ def build_parts() -> Parts:
 
 def _take(record: SQSRecord) -> None:
     parts = build_parts()
+    is_first = record.raw_event.get("attributes", {}).get("ApproximateReceiveCount") == "1"
     failed: WinnowError | None = None
     for asked in parse_record(record.body):
         try:
-            _take_one(asked, parts)
+            _take_one(asked, parts, is_first)
         except WinnowError as error:  # what else the message asks for is done all the same
             failed = failed or error
     if failed is not None:
         raise failed
 
 
-def _take_one(asked: Change | ObjectChange, parts: Parts) -> None:
-    change = _save(asked, parts) if isinstance(asked, ObjectChange) else asked
+def _take_one(asked: Change | ObjectChange, parts: Parts, is_first: bool) -> None:
+    change = _save(asked, parts, is_first) if isinstance(asked, ObjectChange) else asked
     if change is not None:
         with logger.append_context_keys(document_id=change.document_id, version=change.version):
-            ingest(change, parts)
+            ingest(change, parts, is_first=is_first)
 
 
-def _save(event: ObjectChange, parts: Parts) -> Change | None:
-    return take_object(event, parts.engine, parts.objects, parts.content, parts.max_bytes)
+def _save(event: ObjectChange, parts: Parts, is_first: bool) -> Change | None:
+    return take_object(
+        event, parts.engine, parts.objects, parts.content, parts.max_bytes, is_first=is_first
+    )

@@ -1,19 +1,27 @@
 """Chunks, memberships, the write's index_version and the outbox row: one transaction."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 
 from functions.ingest.passages import name_chunks
 from shared.fusion.keywords import dify_keywords, pack_keywords
 from shared.model import Action, Dataset, Document, IndexingStatus, Passage, Vector
 from shared.postgres import outbox
-from shared.postgres.chunks import Membership, StoredChunk, list_stored_ids, persist_chunks
+from shared.postgres.chunks import (
+    Membership,
+    StoredChunk,
+    has_members,
+    list_stored_ids,
+    persist_members,
+    store_chunks,
+)
 from shared.postgres.documents import lock_version, write_locked
 from shared.postgres.engine import read, transaction
 from shared.postgres.outbox import Taken
-from shared.postgres.tables import index_versions
+from shared.postgres.versions import draw_version
 
 
 def find_new(engine: Engine, document: Document, passages: Sequence[Passage]) -> list[Passage]:
@@ -24,6 +32,20 @@ def find_new(engine: Engine, document: Document, passages: Sequence[Passage]) ->
     return [passage for passage, id_ in zip(passages, ids, strict=True) if id_ not in stored]
 
 
+@dataclass(frozen=True, slots=True)
+class Persisted:
+    """A document with its new index_version.
+
+    Attributes:
+        members: what its live version is to consist of from the flip on; None where it does.
+        is_settled: it came out as it was: nothing is left to do.
+    """
+
+    document: Document
+    members: Sequence[Membership] | None = None
+    is_settled: bool = False
+
+
 def persist(
     engine: Engine,
     taken: Taken,
@@ -31,11 +53,14 @@ def persist(
     document: Document,
     passages: Sequence[Passage],
     new: Sequence[tuple[Passage, Vector | None]],
-) -> Document | None:
+) -> Persisted | None:
     """Makes the passages the content of the document's version.
 
+    Where queries find that version already, cut otherwise, its chunks become members only when they
+    are in the index.
+
     Returns:
-        The document with its new index_version; None where a newer change won in the meantime.
+        What is to be published; None where a newer change won in the meantime.
     """
     ids = dict(zip((p.position for p in passages), name_chunks(document, passages), strict=True))
     stored = [_chunk(ids[passage.position], passage, vector) for passage, vector in new]
@@ -45,15 +70,19 @@ def persist(
         if locked is None or locked.deleted_at is not None:
             return None
         held = list_stored_ids(connection, document.id)
-        persist_chunks(connection, locked, [c for c in stored if c.id not in held], members)
+        is_live = locked.live_version == locked.version
+        values: dict[str, Any] = {"chunking": asdict(dataset.chunking)}
+        if is_live and held == set(ids.values()) and has_members(connection, locked, members):
+            values["indexing_status"] = IndexingStatus.COMPLETED
+            return Persisted(write_locked(connection, locked, values), is_settled=True)
+        store_chunks(connection, document.id, [c for c in stored if c.id not in held])
+        values["index_version"] = draw_version(connection)
+        values["indexing_status"] = IndexingStatus.INDEXING
+        if is_live:
+            return Persisted(write_locked(connection, locked, values), members)
+        persist_members(connection, locked, members)
         outbox.advance(connection, taken, Action.INDEX)
-        version = connection.execute(select(index_versions.next_value())).scalar_one()
-        values = {
-            "index_version": version,
-            "indexing_status": IndexingStatus.INDEXING,
-            "chunking": asdict(dataset.chunking),
-        }
-        return write_locked(connection, locked, values)
+        return Persisted(write_locked(connection, locked, values))
 
 
 def _chunk(id_: str, passage: Passage, vector: Vector | None) -> StoredChunk:

@@ -4,19 +4,31 @@ take → parse and cut → embed → persist → index → flip → finish. Post
 A crash anywhere leaves the outbox row; the next delivery goes on from the step that was reached.
 """
 
+import random
 from datetime import timedelta
 
 from functions.ingest.embed import embed
 from functions.ingest.parts import Parts
 from functions.ingest.passages import cut_passages
-from functions.ingest.persist import find_new, persist
+from functions.ingest.persist import Persisted, find_new, persist
 from functions.ingest.publish import publish, remove
-from shared.errors import ConfigurationError, ContentMissing, DocumentRefused, Unavailable
+from shared.errors import (
+    ConfigurationError,
+    Conflict,
+    ContentMissing,
+    DocumentRefused,
+    Unavailable,
+)
 from shared.model import Action, Change, Dataset, Document, IndexingStatus
 from shared.ports import Embedder
 from shared.postgres import outbox
 from shared.postgres.datasets import get_dataset
-from shared.postgres.documents import fail_document, find_document, set_progress
+from shared.postgres.documents import (
+    fail_document,
+    find_document,
+    retry_document,
+    set_progress,
+)
 from shared.postgres.engine import read, transaction
 from shared.postgres.outbox import Taken
 
@@ -33,8 +45,14 @@ Fewer than the queue delivers a message, so that the reason stands on the docume
 """
 
 
-def ingest(change: Change, parts: Parts) -> None:
+def ingest(change: Change, parts: Parts, *, is_first: bool = False) -> None:
     """Does the work that a document has waiting, if any.
+
+    Args:
+        change: which document.
+        parts: the clients.
+        is_first: the message comes for the first time since it was sent, or came back out of the
+            dead letters: a document that was refused is then tried again.
 
     Raises:
         DocumentRefused: the document can't be used; its reason stands on it.
@@ -47,7 +65,12 @@ def ingest(change: Change, parts: Parts) -> None:
             return
         dataset = get_dataset(connection, change.tenant_id, document.dataset_id)
     if taken is None:
-        _repeat_refusal(change, document)
+        if not _is_refused(change, document):
+            return
+        if not is_first or not _retry(change, parts):
+            # Its message fails again: so it ends in the dead-letter queue.
+            raise DocumentRefused(document.error_code or "internal", document.error or "")
+        ingest(change, parts)
         return
     try:
         done = _work(taken, dataset, document, parts)
@@ -58,7 +81,9 @@ def ingest(change: Change, parts: Parts) -> None:
         raise
     except Unavailable as error:
         with transaction(parts.engine) as connection:
-            outbox.release(connection, taken, str(error), RETRY_DELAY)
+            # Give or take a half: what failed together does not come back together.
+            delay = RETRY_DELAY * random.uniform(0.5, 1.5)  # noqa: S311  no secret
+            outbox.release(connection, taken, str(error), delay)
         raise
     if done:
         with transaction(parts.engine) as connection:
@@ -75,11 +100,13 @@ def _work(taken: Taken, dataset: Dataset, document: Document, parts: Parts) -> b
         stored = _process(taken, dataset, document, parts)
         if stored is None:
             return False
-        document = stored
+        if stored.is_settled:
+            return True
+        return publish(parts.engine, parts.index, dataset, stored.document, stored.members)
     return publish(parts.engine, parts.index, dataset, document)
 
 
-def _process(taken: Taken, dataset: Dataset, document: Document, parts: Parts) -> Document | None:
+def _process(taken: Taken, dataset: Dataset, document: Document, parts: Parts) -> Persisted | None:
     _show(parts, document, IndexingStatus.PARSING)
     try:
         data = parts.content.get(document.content_key or "")
@@ -105,8 +132,15 @@ def _show(parts: Parts, document: Document, status: IndexingStatus) -> None:
         set_progress(connection, document, status)
 
 
-def _repeat_refusal(change: Change, document: Document) -> None:
-    # A redelivered message of a refused document fails again: so it ends in the dead-letter queue.
+def _is_refused(change: Change, document: Document) -> bool:
     refused = document.indexing_status is IndexingStatus.ERROR
-    if refused and document.version == change.version:
-        raise DocumentRefused(document.error_code or "internal", document.error or "")
+    return refused and document.version == change.version
+
+
+def _retry(change: Change, parts: Parts) -> bool:
+    try:
+        with transaction(parts.engine) as connection:
+            _, again = retry_document(connection, change.tenant_id, change.document_id)
+    except Conflict:  # nothing is kept that could be tried
+        return False
+    return again is not None

@@ -30,9 +30,24 @@ _TRIES = 3
 
 
 def take_object(
-    event: ObjectChange, engine: Engine, objects: ObjectReader, content: ContentStore, most: int
+    event: ObjectChange,
+    engine: Engine,
+    objects: ObjectReader,
+    content: ContentStore,
+    most: int,
+    *,
+    is_first: bool = False,
 ) -> Change | None:
     """Saves what an object holds now as a document, or deletes the document of one that is gone.
+
+    Args:
+        event: what S3 says.
+        engine: the database.
+        objects: where users put objects.
+        content: the content store.
+        most: bytes of the largest object that is read.
+        is_first: the event comes for the first time, or came back out of the dead letters: what was
+            refused is then taken as it is now.
 
     Returns:
         The change to ingest; None where the document is as the event says already.
@@ -42,6 +57,19 @@ def take_object(
         DocumentRefused: the object or its sidecar can't be used; the reason stands on the document.
         Overtaken: it keeps changing while it is read.
     """
+    try:
+        return _take_steady(event, engine, objects, content, most)
+    except _Refused:
+        if not is_first:
+            raise
+        # Without its sequencer, which the document has already.
+        present = replace(event, sequencer=None)
+        return _take_steady(present, engine, objects, content, most)
+
+
+def _take_steady(
+    event: ObjectChange, engine: Engine, objects: ObjectReader, content: ContentStore, most: int
+) -> Change | None:
     for _ in range(_TRIES - 1):
         try:
             return _take(event, engine, objects, content, most)
@@ -75,8 +103,12 @@ def _take(
     refused = change is None and document.indexing_status is IndexingStatus.ERROR
     if refused and document.sequencer == write.sequencer:
         # A redelivered event of a refused document fails again, and ends in the dead-letter queue.
-        raise DocumentRefused(document.error_code or "internal", document.error or "")
+        raise _Refused(document.error_code or "internal", document.error or "")
     return change
+
+
+class _Refused(DocumentRefused):
+    """The document was refused when this event was taken before."""
 
 
 def _is_sidecar(event: ObjectChange) -> bool:

@@ -5,9 +5,11 @@ from pathlib import Path
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine
 
-from shared.postgres.engine import transaction
+from shared.errors import ConfigurationError
+from shared.postgres.engine import read, transaction
 
 _HERE = Path(__file__).parent
 
@@ -25,6 +27,22 @@ def downgrade(engine: Engine, revision: str) -> None:
     """Takes the schema back to an earlier revision; "base" leaves nothing."""
     with transaction(engine) as connection:
         command.downgrade(_config(connection), revision)
+
+
+def require_newest(engine: Engine) -> None:
+    """Finds out whether the schema is the one that this code works with.
+
+    Raises:
+        ConfigurationError: it is another.
+    """
+    newest = ScriptDirectory(str(_HERE)).get_current_head()
+    with read(engine) as connection:
+        revision = MigrationContext.configure(connection).get_current_revision()
+    if revision != newest:
+        raise ConfigurationError(
+            f"The database has schema {revision or 'none'}, and this needs {newest}: "
+            "run the migrations of the same Winnow first."
+        )
 
 
 def _config(connection: Connection) -> Config:

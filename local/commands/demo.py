@@ -55,7 +55,7 @@ def demo(home: Path | None) -> bool:
             results = [_ingest(client, name, watcher) for name in DATASETS]
         for result in results:
             tell(summarize(result))
-        engine = connect(service.opensearch_url)
+        engine = connect(service.stores["opensearch_url"])
         cleanup.callback(engine.close)
         for name in DATASETS:
             _ask(client, engine, {"dataset": name, "request": {"query": "loads the models"}})

@@ -1,5 +1,6 @@
 """HTTP to a model's server: connections kept alive, every call inside its own time limit."""
 
+import random
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -14,6 +15,8 @@ from shared.errors import EmbedderFailed, Unavailable
 BUSY = (429, 503)
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 5.0
+JITTER = 0.5
+"""How much longer than that a pause may be, as a part of it."""
 
 
 class Transport:
@@ -60,7 +63,9 @@ class Transport:
         for attempt in range(1, attempts):
             if answer.status not in BUSY:
                 break
-            self._pause(choose_pause(attempt, answer.headers.get("Retry-After")))
+            pause = choose_pause(attempt, answer.headers.get("Retry-After"))
+            # Those who were turned away together do not come back together.
+            self._pause(pause * random.uniform(1, 1 + JITTER))  # noqa: S311  no secret
             answer = self._try(url, body, headers, timeout)
         return answer
 

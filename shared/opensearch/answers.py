@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shared.errors import IndexUnavailable
-from shared.model import Hit, JsonObject
+from shared.model import Hit, JsonObject, ListedChunk
 from shared.opensearch.queries import BM25
 from shared.opensearch.scores import cosine_from_score
 
@@ -60,6 +60,15 @@ def read_cosines(answer: JsonObject) -> dict[str, float]:
     """Returns the cosine of each chunk that was found."""
     found = ((_chunk_id(hit), _read_cosine(hit)) for hit in _hits(answer))
     return {chunk_id: cosine for chunk_id, cosine in found if cosine is not None}
+
+
+@_reading()
+def read_listing(answer: JsonObject) -> list[ListedChunk]:
+    """Returns the chunks of a listing."""
+    return [
+        ListedChunk(str(hit["sort"][0]), str(hit["fields"]["dataset"][0]), int(hit["_version"]))
+        for hit in _hits(answer)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,9 @@ from shared.model import IndexedChunk, JsonObject
 from shared.opensearch.client import INDEX_MISSING
 from shared.opensearch.mapping import chunk_source
 
+ALIAS_ONLY = {"require_alias": "true"}
+"""Of every request: a bulk to a name that nothing has would make an index, its mapping guessed."""
+
 MOST_WRITES = 500
 MOST_BYTES = 5_000_000
 
@@ -69,6 +72,12 @@ def upsert(chunk: IndexedChunk) -> Write:
 def delete(chunk_id: str, index_version: int) -> Write:
     """Returns the write that deletes a chunk under a version."""
     return Write(chunk_id, True, _line({"delete": _external(chunk_id, index_version)}))
+
+
+def delete_seen(chunk_id: str, version: int) -> Write:
+    """Returns the write that deletes a chunk, unless it has a newer version than this by then."""
+    action = _external(chunk_id, version) | {"version_type": "external_gte"}
+    return Write(chunk_id, True, _line({"delete": action}))
 
 
 def split(writes: Sequence[Write]) -> Iterator[list[Write]]:

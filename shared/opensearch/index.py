@@ -5,22 +5,25 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import cached_property
 from http import HTTPStatus
 
 import numpy as np
 
-from shared.errors import ConfigurationError, DocumentRefused, IndexUnavailable
-from shared.model import EmbeddingSpace, IndexedChunk
-from shared.opensearch import bulk
+from shared.errors import DocumentRefused, IndexUnavailable
+from shared.model import EmbeddingSpace, IndexedChunk, ListedChunk
+from shared.opensearch import bulk, queries
+from shared.opensearch.answers import read_listing
 from shared.opensearch.bulk import Outcome, Result, Write
-from shared.opensearch.client import SERVERLESS, EngineRefused, SearchEngine
-from shared.opensearch.mapping import alias_name, index_body, index_name
+from shared.opensearch.client import EngineRefused, SearchEngine
+from shared.opensearch.mapping import alias_name, building_name, index_body, index_name
 from shared.opensearch.refresh import SharedRefresh
+from shared.opensearch.start import find_newest, plain_index, refuse_serverless
 
 _PAUSES = (0.0, 0.2, 0.4, 0.8, 1.6)
 """Seconds before each try of a bulk that the engine was too busy for, give or take a half."""
 
-_ALIAS_ONLY = {"require_alias": "true"}
+_WHOLE = {"allow_partial_search_results": "false"}
 
 
 class OpenSearchChunkIndex:
@@ -35,6 +38,11 @@ class OpenSearchChunkIndex:
         self._replicas = replicas
         self._refreshes: defaultdict[str, SharedRefresh] = defaultdict(SharedRefresh)
 
+    @cached_property
+    def building(self) -> "OpenSearchChunkIndex":
+        """What is being built to take its place; where nothing is, writes to it do nothing."""
+        return _BuildingChunkIndex(self._engine, self._prefix)
+
     def ensure(self, space: EmbeddingSpace) -> None:
         """Makes the index of a space and its alias by our own mapping, if they are missing.
 
@@ -43,7 +51,7 @@ class OpenSearchChunkIndex:
         Raises:
             ConfigurationError: when an index has the alias's name, or the engine is Serverless.
         """
-        alias = alias_name(self._prefix, space)
+        alias = self._name(space)
         if not self._has(alias):
             refuse_serverless(self._engine, self._prefix)
             self._create(alias, space)
@@ -65,8 +73,32 @@ class OpenSearchChunkIndex:
 
     def refresh(self, space: EmbeddingSpace) -> None:
         """Makes what was written visible to searches; where there is no index there is nothing."""
-        alias = alias_name(self._prefix, space)
+        alias = self._name(space)
         self._refreshes[alias].run(lambda: self._refresh(alias))
+
+    def list_chunks(
+        self, space: EmbeddingSpace, after: str | None, until: str | None, limit: int
+    ) -> Sequence[ListedChunk]:
+        """Returns what searches see, by chunk id: the first `limit` after one, up to another.
+
+        The engine gives 10,000 at most.
+        """
+        body = json.dumps(queries.listing_body(after, until, limit))
+        path = f"/{self._name(space)}/_search"
+        try:
+            answer = self._engine.request("POST", path, body=body, params=_WHOLE)
+        except EngineRefused as refused:
+            if refused.is_missing_index:
+                return []
+            raise
+        return read_listing(answer)
+
+    def delete_seen(self, space: EmbeddingSpace, seen: Sequence[ListedChunk]) -> None:
+        """Deletes chunks that still have the version they were seen with; newer ones stay."""
+        self._write(space, [bulk.delete_seen(each.chunk_id, each.version) for each in seen])
+
+    def _name(self, space: EmbeddingSpace) -> str:
+        return alias_name(self._prefix, space)
 
     def _refresh(self, alias: str) -> None:
         try:
@@ -86,24 +118,25 @@ class OpenSearchChunkIndex:
 
     def _create(self, alias: str, space: EmbeddingSpace) -> None:
         body = index_body(alias, space, self._shards, self._replicas)
+        newest = find_newest(self._engine, alias)
         try:
-            self._engine.request("PUT", f"/{index_name(alias)}", body=json.dumps(body))
+            if newest is None:
+                self._engine.request("PUT", f"/{index_name(alias)}", body=json.dumps(body))
+            else:  # the alias alone was taken away
+                self._engine.request("PUT", f"/{newest}/_alias/{alias}")
         except EngineRefused as refused:
             if refused.kind == "invalid_alias_name_exception":
-                raise ConfigurationError(
-                    f"An index is named {alias}, where Winnow needs an alias: delete it."
-                ) from refused
+                raise plain_index(alias) from refused
             if refused.kind != "resource_already_exists_exception":
                 raise
-            # Another process was quicker, or the alias alone was taken away.
-            self._engine.request("PUT", f"/{index_name(alias)}/_alias/{alias}")
+            # Another process was quicker, and made the alias with it.
 
     def _write(self, space: EmbeddingSpace, writes: Sequence[Write]) -> None:
         for batch in bulk.split(writes):
             self._write_batch(space, batch)
 
     def _write_batch(self, space: EmbeddingSpace, writes: list[Write]) -> None:
-        alias, is_ensured = alias_name(self._prefix, space), False
+        alias, is_ensured = self._name(space), False
         for pause in _PAUSES:
             time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  jitter is no secret
             results = self._send(alias, writes)
@@ -114,14 +147,20 @@ class OpenSearchChunkIndex:
             if any(result.outcome is Outcome.INDEX_MISSING for result in results):
                 if is_ensured:
                     break
-                self.ensure(space)
+                if not self._make_missing(space):
+                    return
                 is_ensured = True
         raise IndexUnavailable("The search index did not take every chunk; try again.")
+
+    def _make_missing(self, space: EmbeddingSpace) -> bool:
+        """Makes the index that a write did not find; False where the write has no place."""
+        self.ensure(space)
+        return True
 
     def _send(self, alias: str, writes: Sequence[Write]) -> list[Result]:
         try:
             answer = self._engine.request(
-                "POST", f"/{alias}/_bulk", body=bulk.bulk_body(writes), params=_ALIAS_ONLY
+                "POST", f"/{alias}/_bulk", body=bulk.bulk_body(writes), params=bulk.ALIAS_ONLY
             )
         except EngineRefused as refused:
             if refused.status in bulk.BUSY:
@@ -130,22 +169,18 @@ class OpenSearchChunkIndex:
         return bulk.read_results(answer, writes)
 
 
-def refuse_serverless(engine: SearchEngine, prefix: str) -> None:
-    """Asks, by a write that can't succeed, whether the engine takes ids of ours; writes nothing.
+class _BuildingChunkIndex(OpenSearchChunkIndex):
+    """The index that is being built; only its builder makes one."""
 
-    Raises:
-        ConfigurationError: when it refuses them, as Serverless vector collections do.
-    """
-    probe = Write("probe", is_delete=False, lines='{"index":{"_id":"probe"}}\n{}\n')
-    path = f"/{prefix}-probe/_bulk"
-    try:
-        answer = engine.request("POST", path, body=probe.lines, params=_ALIAS_ONLY)
-    except EngineRefused as refused:
-        if refused.status == HTTPStatus.BAD_REQUEST:
-            raise ConfigurationError(SERVERLESS) from refused
-        raise
-    if bulk.read_results(answer, [probe])[0].outcome is Outcome.REFUSED:
-        raise ConfigurationError(SERVERLESS)
+    def ensure(self, space: EmbeddingSpace) -> None:
+        """Does nothing."""
+
+    def _name(self, space: EmbeddingSpace) -> str:
+        return building_name(super()._name(space))
+
+    def _make_missing(self, space: EmbeddingSpace) -> bool:
+        del space
+        return False
 
 
 def _check(results: Sequence[Result]) -> None:

@@ -27,9 +27,25 @@ def alias_name(prefix: str, space: EmbeddingSpace) -> str:
     return f"{prefix}-{slug}-{space.dimension}-{digest}"
 
 
-def index_name(alias: str) -> str:
-    """Returns the name of the first index behind an alias."""
-    return f"{alias}-000001"
+def building_name(alias: str) -> str:
+    """Returns the alias of the index that is being built to take the place behind an alias."""
+    return f"{alias}-next"
+
+
+def index_name(alias: str, number: int = 1) -> str:
+    """Returns the name of the first index behind an alias, or of a later one."""
+    return f"{alias}-{number:06}"
+
+
+def read_number(alias: str, name: str) -> int | None:
+    """Returns the number in an index's name; None where it is none of this alias's."""
+    match = re.fullmatch(re.escape(alias) + r"-(\d{6})", name)
+    return None if match is None else int(match[1])
+
+
+def is_alias_name(prefix: str, name: str) -> bool:
+    """Tells whether a name is in the form that our aliases have."""
+    return re.fullmatch(re.escape(prefix) + r"-.+-\d+-[0-9a-f]{10}", name) is not None
 
 
 def index_body(alias: str, space: EmbeddingSpace, shards: int, replicas: int) -> dict[str, Any]:

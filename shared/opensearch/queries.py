@@ -78,6 +78,20 @@ def statistics_body(words: Sequence[str]) -> Body:
     }
 
 
+def listing_body(after: str | None, until: str | None, limit: int) -> Body:
+    """Asks for chunks by id, with the version of each."""
+    bounds = {"gt": after, "lte": until}
+    return {
+        "query": {"range": {"chunk": {k: v for k, v in bounds.items() if v is not None}}},
+        "size": limit,
+        "sort": [{"chunk": "asc"}],
+        "version": True,
+        "_source": False,
+        "docvalue_fields": ["dataset"],
+        "track_total_hits": False,
+    }
+
+
 def filter_scope(scope: SearchScope) -> Body:
     """Returns the query that exactly the chunks pass which a search of the scope may find."""
     whole = [dataset for dataset, allowed in scope.datasets if isinstance(allowed, AllDocuments)]

@@ -13,6 +13,7 @@ import numpy as np
 from sqlalchemy import (
     ARRAY,
     BigInteger,
+    ColumnElement,
     Connection,
     Integer,
     LargeBinary,
@@ -63,18 +64,13 @@ def list_stored_ids(connection: Connection, document_id: str) -> set[str]:
     return set(connection.scalars(select(chunks.c.id).where(chunks.c.document_id == document_id)))
 
 
-def persist_chunks(
-    connection: Connection,
-    document: Document,
-    new: Sequence[StoredChunk],
-    members: Sequence[Membership],
-) -> None:
-    """Makes `members` the content of `document.version`. Running it again changes nothing."""
+def store_chunks(connection: Connection, document_id: str, new: Sequence[StoredChunk]) -> None:
+    """Stores chunks that are not there yet; they belong to no version."""
     if new:
         connection.execute(
             _INSERT_CHUNKS,
             {
-                "document": document.id,
+                "document": document_id,
                 "ids": [chunk.id for chunk in new],
                 "texts": [chunk.text for chunk in new],
                 "headings": [chunk.heading for chunk in new],
@@ -82,18 +78,69 @@ def persist_chunks(
                 "vectors": [None if c.vector is None else _bytes(c.vector) for c in new],
             },
         )
-    open_rows = connection.execute(
+
+
+def has_members(connection: Connection, document: Document, members: Sequence[Membership]) -> bool:
+    """Tells whether these chunks, in these places, are the document's newest content already."""
+    return _list_open(connection, document) == set(members)
+
+
+def persist_members(
+    connection: Connection, document: Document, members: Sequence[Membership]
+) -> None:
+    """Makes stored chunks the content of `document.version`, which no query finds yet.
+
+    Running it again changes nothing.
+    """
+    held, wanted = _list_open(connection, document), set(members)
+    _close(connection, document, [m.chunk_id for m in held - wanted])
+    _join(connection, document, [m for m in members if m not in held])
+
+
+def replace_members(
+    connection: Connection, document: Document, members: Sequence[Membership]
+) -> None:
+    """Makes stored chunks the content of the version that queries find.
+
+    What leaves is superseded at once, and still there for the queries that are under way.
+    """
+    held = _list_open(connection, document)
+    joining = [m for m in members if m not in held]
+    leaving = {m.chunk_id for m in held} - {m.chunk_id for m in members}
+    if leaving:
+        connection.execute(
+            update(memberships)
+            .where(_is_open_of(document, leaving))
+            .values(until_version=document.version, superseded_at=func.now())
+        )
+    if joining:
+        # Places that changed, and those of chunks that left this very version and come back.
+        connection.execute(
+            delete(memberships).where(
+                memberships.c.document_id == document.id,
+                memberships.c.chunk_id.in_([m.chunk_id for m in joining]),
+                or_(
+                    memberships.c.until_version.is_(None),
+                    memberships.c.from_version == document.version,
+                ),
+            )
+        )
+    _join(connection, document, joining)
+
+
+def _list_open(connection: Connection, document: Document) -> set[Membership]:
+    rows = connection.execute(
         select(memberships).where(
             memberships.c.document_id == document.id, memberships.c.until_version.is_(None)
         )
     )
-    held = {
+    return {
         Membership(row.chunk_id, row.position, row.page, row.char_start, row.char_end)
-        for row in open_rows
+        for row in rows
     }
-    wanted = set(members)
-    _close(connection, document, [m.chunk_id for m in held - wanted])
-    joining = [m for m in members if m not in held]
+
+
+def _join(connection: Connection, document: Document, joining: Sequence[Membership]) -> None:
     if joining:
         connection.execute(
             _INSERT_MEMBERSHIPS,
@@ -109,14 +156,18 @@ def persist_chunks(
         )
 
 
-def _close(connection: Connection, document: Document, chunk_ids: Collection[str]) -> None:
-    if not chunk_ids:
-        return
-    leaving = and_(
+def _is_open_of(document: Document, chunk_ids: Collection[str]) -> ColumnElement[bool]:
+    return and_(
         memberships.c.document_id == document.id,
         memberships.c.until_version.is_(None),
         memberships.c.chunk_id.in_(list(chunk_ids)),
     )
+
+
+def _close(connection: Connection, document: Document, chunk_ids: Collection[str]) -> None:
+    if not chunk_ids:
+        return
+    leaving = _is_open_of(document, chunk_ids)
     # A membership that began with this very version (a repeated run) was never anybody's.
     connection.execute(
         delete(memberships).where(leaving, memberships.c.from_version == document.version)
@@ -124,11 +175,20 @@ def _close(connection: Connection, document: Document, chunk_ids: Collection[str
     connection.execute(update(memberships).where(leaving).values(until_version=document.version))
 
 
-def list_unindexed(connection: Connection, document: Document) -> list[StoredChunk]:
-    """Returns the chunks of a document's newest content that the search index does not hold."""
+def list_unindexed(
+    connection: Connection, document: Document, members: Collection[str] | None = None
+) -> list[StoredChunk]:
+    """Returns the chunks of a document's newest content that the search index does not hold.
+
+    Args:
+        connection: reads.
+        document: whose they are.
+        members: the ids of that content's chunks, where they are no members yet.
+    """
+    belongs = _is_open() if members is None else chunks.c.id.in_(list(members))
     rows = connection.execute(
         select(chunks)
-        .where(chunks.c.document_id == document.id, chunks.c.index_version.is_(None), _is_open())
+        .where(chunks.c.document_id == document.id, chunks.c.index_version.is_(None), belongs)
         .order_by(chunks.c.id)
     )
     return [
@@ -180,21 +240,27 @@ def list_all_ids(connection: Connection, document_id: str) -> Sequence[str]:
     ).all()
 
 
-def purge_superseded(connection: Connection, document_id: str, keep: timedelta) -> None:
-    """Forgets memberships that ended longer ago than queries last, and chunks left without any."""
+def purge_superseded(connection: Connection, document_id: str, keep: timedelta) -> Sequence[str]:
+    """Forgets memberships that ended longer ago than queries last, and chunks left without any.
+
+    Returns:
+        The ids of those chunks: a writer that was overtaken may have written them to the index.
+    """
     connection.execute(
         delete(memberships).where(
             memberships.c.document_id == document_id,
             memberships.c.superseded_at < func.now() - keep,
         )
     )
-    connection.execute(
-        delete(chunks).where(
+    return connection.scalars(
+        delete(chunks)
+        .where(
             chunks.c.document_id == document_id,
             chunks.c.index_version.is_(None),
             not_(exists().where(memberships.c.chunk_id == chunks.c.id)),
         )
-    )
+        .returning(chunks.c.id)
+    ).all()
 
 
 def delete_chunks(connection: Connection, document_id: str) -> None:

@@ -93,6 +93,14 @@ def list_datasets(connection: Connection, tenant_id: str) -> list[Dataset]:
     return [_dataset(row) for row in rows]
 
 
+def name_datasets(connection: Connection) -> dict[str, str]:
+    """Returns the names of all datasets that keep chunks here, whatever their tenant, by id."""
+    rows = connection.execute(
+        select(datasets.c.id, datasets.c.name).where(datasets.c.provider == "internal")
+    )
+    return {row.id: row.name for row in rows}
+
+
 def change_dataset(
     connection: Connection, tenant_id: str, dataset_id: str, values: dict[str, Any]
 ) -> Dataset:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select, tuple_, update
+from sqlalchemy import Connection, Row, exists, func, not_, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.errors import Conflict, NotFound, Overtaken, StaleVersion
@@ -18,7 +18,9 @@ from shared.metadata.filter_values import Builtins, FilterValues, filter_values
 from shared.model import Action, Change, Document, IndexingStatus, JsonObject
 from shared.postgres import fields, outbox
 from shared.postgres.ids import as_id
-from shared.postgres.tables import chunks, datasets, documents, index_versions
+from shared.postgres.tables import chunks, datasets, documents, unfinished
+from shared.postgres.tables import outbox as outboxes
+from shared.postgres.versions import draw_version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +192,43 @@ def retry_document(
     return document, change
 
 
+def count_documents(connection: Connection) -> dict[str, int]:
+    """Returns how many documents that are not deleted each dataset has, if any."""
+    rows = connection.execute(
+        select(documents.c.dataset_id, func.count().label("documents"))
+        .where(documents.c.deleted_at.is_(None))
+        .group_by(documents.c.dataset_id)
+    )
+    return {row.dataset_id: row.documents for row in rows}
+
+
+def find_unfinished(connection: Connection, after: str | None, most: int) -> list[Document]:
+    """Returns documents that have work to do and no outbox row of it, by id, those after one.
+
+    Nothing of ours leaves one so; a hand in the database may.
+    """
+    statement = (
+        select(documents)
+        .where(unfinished, not_(exists().where(outboxes.c.document_id == documents.c.id)))
+        .order_by(documents.c.id)
+        .limit(most)
+    )
+    if after is not None:
+        statement = statement.where(documents.c.id > after)
+    return [read_document(row) for row in connection.execute(statement)]
+
+
+def restart_document(connection: Connection, seen: Document) -> Change | None:
+    """Puts the work that an unfinished document lacks; None where it changed since it was seen."""
+    current = lock_version(connection, seen)
+    if current is None or outbox.find(connection, current.id) is not None:
+        return None
+    action = Action.PROCESS if current.deleted_at is None else Action.DELETE
+    change = _change(current, action)
+    outbox.put(connection, change)
+    return change
+
+
 def refuse_source(connection: Connection, write: DocumentWrite, code: str, reason: str) -> None:
     """Puts on a document why its source can't be used now; what is live or waits stays."""
     current = _lock(connection, write.tenant_id, write.id) or _insert(connection, write)
@@ -245,7 +284,7 @@ def delete_document(
         "deleted_at": datetime.now(UTC),
         "version": version if version is not None else current.version + 1,
         "sequencer": sequencer or current.sequencer,
-        "index_version": connection.execute(select(index_versions.next_value())).scalar_one(),
+        "index_version": draw_version(connection),
     }
     document = _write(connection, current, values)
     change = _change(document, Action.DELETE)

@@ -102,13 +102,29 @@ def find(connection: Connection, document_id: str) -> Change | None:
 
 def find_available(connection: Connection, most: int) -> list[Change]:
     """Returns work that nobody is at, the longest waiting first."""
+    return _find_since(connection, func.now(), most)
+
+
+def find_overdue(connection: Connection, grace: timedelta, most: int) -> list[Change]:
+    """Returns work that nobody has been at for so long that its message must be lost."""
+    return _find_since(connection, func.now() - grace, most)
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """The work of one dataset: how many documents have some, and the oldest's age in seconds."""
+
+    documents: int
+    oldest_seconds: float
+
+
+def measure_backlogs(connection: Connection) -> dict[str, Backlog]:
+    """Returns the backlog of each dataset that has one."""
+    age = func.extract("epoch", func.now() - func.min(outbox.c.created_at))
     rows = connection.execute(
-        select(outbox)
-        .where(outbox.c.available_at <= func.now())
-        .order_by(outbox.c.available_at, outbox.c.document_id)
-        .limit(most)
+        select(outbox.c.dataset_id, func.count(), age).group_by(outbox.c.dataset_id)
     )
-    return [_change(row) for row in rows]
+    return {dataset_id: Backlog(count, float(seconds)) for dataset_id, count, seconds in rows}
 
 
 def release_all(connection: Connection) -> None:
@@ -116,6 +132,16 @@ def release_all(connection: Connection) -> None:
     connection.execute(
         update(outbox).where(outbox.c.available_at > func.now()).values(available_at=func.now())
     )
+
+
+def _find_since(connection: Connection, since: ColumnElement[Any], most: int) -> list[Change]:
+    rows = connection.execute(
+        select(outbox)
+        .where(outbox.c.available_at <= since)
+        .order_by(outbox.c.available_at, outbox.c.document_id)
+        .limit(most)
+    )
+    return [_change(row) for row in rows]
 
 
 def _change(row: Row[Any]) -> Change:

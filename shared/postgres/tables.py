@@ -5,6 +5,7 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     Boolean,
+    CheckConstraint,
     Column,
     ColumnElement,
     DateTime,
@@ -22,11 +23,13 @@ from sqlalchemy import (
     func,
     literal_column,
     not_,
+    or_,
     text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
 from shared.metadata.fields import COUNTS
+from shared.model import IndexingStatus
 
 metadata = MetaData()
 
@@ -169,6 +172,18 @@ for _kind in ("values", "numbers", "booleans", "filled"):
     )
 Index("documents_searchable", documents.c.dataset_id, documents.c.seq, postgresql_where=searchable)
 Index("documents_hidden", documents.c.dataset_id, documents.c.seq, postgresql_where=hidden)
+
+_is_over = documents.c.indexing_status.in_([IndexingStatus.COMPLETED, IndexingStatus.ERROR])
+_is_gone = documents.c.deleted_at.is_not(None)
+unfinished = or_(
+    and_(
+        _is_gone, or_(documents.c.live_version.is_not(None), documents.c.content_key.is_not(None))
+    ),
+    and_(not_(_is_gone), not_(_is_over)),
+)
+"""A document that has work to do, so that the outbox must have a row of it."""
+
+Index("documents_unfinished", documents.c.id, postgresql_where=unfinished)
 Index("documents_newest", documents.c.dataset_id, documents.c.created_at, documents.c.id)
 
 chunks = Table(
@@ -215,3 +230,22 @@ outbox = Table(
     _made(),
 )
 Index("outbox_available", outbox.c.available_at)
+
+index_builds = Table(
+    "index_builds",
+    metadata,
+    Column("embedding_provider", Text, primary_key=True),
+    Column("embedding_model", Text, primary_key=True),
+    Column("embedding_dimension", Integer, primary_key=True),
+    # Drawn anew whenever a build begins, goes on after an interruption, or ends.
+    Column("token", _id(), nullable=False),
+    Column("is_under_way", Boolean, nullable=False),
+)
+
+reconcile_place = Table(
+    "reconcile_place",
+    metadata,
+    # One row at most: where the next call of an unfinished run goes on.
+    Column("is_only", Boolean, CheckConstraint("is_only"), primary_key=True),
+    Column("place", JSONB, nullable=False),
+)

@@ -15,8 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 import urllib3
+
+from tests.servers.aws import AWS_ENVIRONMENT, running_aws
 
 WINNOW = Path(sys.executable).parent / "winnow"
 PATIENCE = 120
@@ -219,6 +222,68 @@ def test_a_search_is_told_what_is_wrong_with_it(shell: Shell, serving: str) -> N
     assert "provider:model" in err
     _, err = shell.run("ingest", shell.home / "none", "--dataset", "d", code=1)
     assert "There is no file or folder" in err
+
+
+def list_indices(url: str, prefix: str) -> list[str]:
+    listed = urllib3.request("GET", f"{url}/_cat/indices/{prefix}*?format=json&h=index")
+    return [each["index"] for each in listed.json()]
+
+
+def count_all(report: Any, name: str) -> int:
+    return sum(each[name] for each in report["datasets"])
+
+
+@pytest.mark.usefixtures("ingested")
+def test_o18_both_stores_are_compared_and_brought_into_step(
+    shell: Shell, opensearch_url: str, module_index_prefix: str
+) -> None:
+    out, err = shell.run("reconcile", "--dry-run")
+    assert re.search(r"^books +│ +3 │ +\d+ │ +\d+ │ +0 │ +0 │ +0 │ +0 │", out, re.MULTILINE)
+    assert re.search(r"^Both stores agree over \d+ chunks\.$", err, re.MULTILINE)
+    for index in list_indices(opensearch_url, module_index_prefix):
+        urllib3.request("DELETE", f"{opensearch_url}/{index}")
+    for _ in range(2):  # the first changed nothing
+        report = shell.json("reconcile", "--dry-run", "--json", code=1)
+        assert count_all(report, "missing") == count_all(report, "chunks") > 0
+    assert list_indices(opensearch_url, module_index_prefix) == []
+    assert count_all(shell.json("reconcile", "--json"), "left") == 0
+    assert count_all(shell.json("reconcile", "--dry-run", "--json"), "missing") == 0
+    found = shell.json("search", "refund of a plan", "--dataset", "books", "--json")["records"]
+    assert found[0]["title"] == "refund.md"
+
+
+def test_what_ended_in_error_is_tried_again(shell: Shell, serving: str) -> None:
+    assert serving
+    _, err = shell.run("redrive")
+    assert err.endswith("0 documents were tried again, 0 failed.\n")
+    _, err = shell.run("redrive", "--dataset", "nowhere", code=1)
+    assert "There is no dataset 'nowhere'" in err
+    _, err = shell.run("redrive", "--dataset", "d", "--dead-letters", "http://q", code=2)
+    assert "don't go together" in err
+
+
+def test_dead_letters_go_back_into_their_queue(shell: Shell) -> None:
+    with running_aws() as url:
+        access = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
+        sqs = boto3.client("sqs", endpoint_url=url, region_name="us-east-1", **access)
+        dead = sqs.create_queue(QueueName="dead")["QueueUrl"]
+        policy = {"deadLetterTargetArn": "arn:aws:sqs:us-east-1:123456789012:dead"}
+        redrive = json.dumps(policy | {"maxReceiveCount": 5})
+        queue = sqs.create_queue(QueueName="queue", Attributes={"RedrivePolicy": redrive})
+        sqs.send_message(QueueUrl=dead, MessageBody="{}")
+        aws = AWS_ENVIRONMENT | {"AWS_ENDPOINT_URL": url}
+        _, err = shell.run("redrive", "--dead-letters", dead, env=aws)
+        assert "1 messages went back into the queue" in err
+        (message,) = sqs.receive_message(QueueUrl=queue["QueueUrl"])["Messages"]
+        assert message["Body"] == "{}"
+    _, err = shell.run("redrive", "--dead-letters", dead, env=aws, code=1)
+    assert "can't be reached" in err
+
+
+def test_stores_are_compared_where_nobody_serves(shell: Shell, tmp_path: Path) -> None:
+    alone = Shell(tmp_path / "home", shell.environment)
+    assert alone.json("reconcile", "--dry-run", "--json")["complete"]
+    assert not (alone.home / "service.json").exists()
 
 
 @pytest.fixture

@@ -7,9 +7,87 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from shared.errors import DocumentRefused, IndexUnavailable
-from shared.model import AllDocuments, EmbeddingSpace, Hit, IndexedChunk, SearchScope, Vector
+from shared.model import (
+    AllDocuments,
+    EmbeddingSpace,
+    Hit,
+    IndexedChunk,
+    ListedChunk,
+    SearchScope,
+    Vector,
+)
 
 K1, B = 1.2, 0.75
+
+
+class Building:
+    """What is being built to take the place of another; without that, nothing."""
+
+    def __init__(self) -> None:
+        self.chunks: dict[EmbeddingSpace, InMemoryChunks] = {}
+
+    @property
+    def building(self) -> "Building":
+        raise NotImplementedError
+
+    def ensure(self, space: EmbeddingSpace) -> None:
+        pass
+
+    def upsert(self, space: EmbeddingSpace, chunks: Sequence[IndexedChunk]) -> None:
+        for chunk in chunks:
+            _check_vector(space, chunk.vector)
+        if space in self.chunks:
+            self.chunks[space].upsert(space, chunks)
+
+    def delete(self, space: EmbeddingSpace, chunk_ids: Sequence[str], index_version: int) -> None:
+        if space in self.chunks:
+            self.chunks[space].delete(space, chunk_ids, index_version)
+
+    def refresh(self, space: EmbeddingSpace) -> None:
+        if space in self.chunks:
+            self.chunks[space].refresh(space)
+
+    def list_chunks(
+        self, space: EmbeddingSpace, after: str | None, until: str | None, limit: int
+    ) -> Sequence[ListedChunk]:
+        built = self.chunks.get(space)
+        return [] if built is None else built.list_chunks(space, after, until, limit)
+
+    def delete_seen(self, space: EmbeddingSpace, seen: Sequence[ListedChunk]) -> None:
+        if space in self.chunks:
+            self.chunks[space].delete_seen(space, seen)
+
+
+class InMemoryBuilder:
+    """An `IndexBuilder` of an index in memory."""
+
+    def __init__(self, index: "InMemoryChunks") -> None:
+        self._index = index
+        self._live: set[EmbeddingSpace] = set()  # and not finished
+
+    def begin(self, space: EmbeddingSpace) -> None:
+        if space in self._live:
+            self.finish(space)
+        if space not in self._index.building.chunks:
+            another = self._index.make_another()
+            InMemoryChunks.ensure(another, space)
+            self._index.building.chunks[space] = another
+
+    def put_live(self, space: EmbeddingSpace) -> None:
+        try:
+            built = self._index.building.chunks[space]
+        except KeyError:
+            raise IndexUnavailable from None
+        self._index.take_over(space, built)
+        self._live.add(space)
+
+    def finish(self, space: EmbeddingSpace) -> None:
+        self._live.discard(space)
+        self._index.building.chunks.pop(space, None)
+
+    def list_leftovers(self, spaces: Sequence[EmbeddingSpace]) -> list[str]:
+        begun = self._index.building.chunks
+        return sorted(f"{space.model}-next" for space in spaces if space in begun)
 
 
 class InMemoryChunks:
@@ -19,6 +97,7 @@ class InMemoryChunks:
         self._written: dict[EmbeddingSpace, dict[str, IndexedChunk]] = {}
         self._visible: dict[EmbeddingSpace, dict[str, IndexedChunk]] = {}
         self._versions: dict[tuple[EmbeddingSpace, str], int] = {}
+        self.building = Building()
 
     def ensure(self, space: EmbeddingSpace) -> None:
         self._written.setdefault(space, {})
@@ -41,6 +120,21 @@ class InMemoryChunks:
     def refresh(self, space: EmbeddingSpace) -> None:
         if space in self._written:
             self._visible[space] = dict(self._written[space])
+
+    def list_chunks(
+        self, space: EmbeddingSpace, after: str | None, until: str | None, limit: int
+    ) -> list[ListedChunk]:
+        return [
+            ListedChunk(chunk.id, chunk.dataset_id, chunk.index_version)
+            for _, chunk in sorted(self._visible.get(space, {}).items())
+            if (after is None or chunk.id > after) and (until is None or chunk.id <= until)
+        ][:limit]
+
+    def delete_seen(self, space: EmbeddingSpace, seen: Sequence[ListedChunk]) -> None:
+        for each in seen:
+            if self._versions.get((space, each.chunk_id), -1) <= each.version:
+                self._versions[space, each.chunk_id] = each.version
+                self._written.get(space, {}).pop(each.chunk_id, None)
 
     def search_vector(
         self,
@@ -121,6 +215,19 @@ class InMemoryChunks:
 
     def ping(self, timeout: float) -> None:
         del timeout
+
+    def make_another(self) -> "InMemoryChunks":
+        """Returns an empty index of the same kind."""
+        return type(self)()
+
+    def take_over(self, space: EmbeddingSpace, other: "InMemoryChunks") -> None:
+        """From now on this is the other index, of one space."""
+        self._written[space] = other._written.setdefault(space, {})
+        self._visible[space] = other._visible.setdefault(space, {})
+        self._versions = {
+            **{key: version for key, version in self._versions.items() if key[0] != space},
+            **other._versions,
+        }
 
     def _wins(self, space: EmbeddingSpace, chunk_id: str, version: int) -> bool:
         if version <= self._versions.get((space, chunk_id), -1):

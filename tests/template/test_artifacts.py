@@ -28,6 +28,7 @@ LOADED_WHEN_NEEDED = {
     "retrieve": {*CHINESE, "boto3", "botocore.session", "onnxruntime", "tokenizers", "alembic"},
     "manage": {*CHINESE, "boto3", "botocore.session", "opensearchpy", "Stemmer", "alembic"},
     "ingest": {*CHINESE, "boto3", "botocore.session", "onnxruntime", "tokenizers", "fastapi"},
+    "reconcile": {*CHINESE, "boto3", "botocore.session", "fastapi", "alembic"},
     "migrate": {*CHINESE, "boto3", "botocore.session", "opensearchpy", "Stemmer", "fastapi"},
 }
 IMPORT_ALL = """

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from functions.ingest.pipeline import MOST_ATTEMPTS
+from functions.reconcile.handler import _LEFT_MILLISECONDS, COUNTED
 from shared.models.embedders import KNOWN_MODELS
 from shared.models.rerank_bedrock import MODELS
 from shared.settings import Settings
@@ -101,9 +102,9 @@ def test_no_permission_is_for_every_action_or_every_resource(resources: Resource
 
 
 def test_only_the_functions_that_need_it_may_do_it(resources: Resources) -> None:
-    assert _who_may("sqs:SendMessage", resources) == {"manage"}
+    assert _who_may("sqs:SendMessage", resources) == {"manage", "reconcile"}
     assert _who_may("sqs:ReceiveMessage", resources) == {"ingest"}
-    assert _who_may("es:ESHttpPut", resources) == {"ingest"}
+    assert _who_may("es:ESHttpPut", resources) == {"ingest", "reconcile"}
     assert _who_may("bedrock:InvokeModel", resources) == {"retrieve", "ingest"}
     assert _who_may("bedrock:Rerank", resources) == {"retrieve"}
     assert _who_may("secretsmanager:GetSecretValue", resources, "BootstrapKey") == {
@@ -145,6 +146,51 @@ def test_every_embedding_model_of_bedrock_may_be_asked(resources: Resources) -> 
 
 def test_a_migration_has_all_the_time_there_is(resources: Resources) -> None:
     assert resources["MigrateFunction"]["Properties"]["Timeout"] == 900
+
+
+def test_reconcile_runs_on_a_schedule_and_one_call_ends_before_the_next_begins(
+    template: dict[str, Any], resources: Resources
+) -> None:
+    (rule,) = (
+        each["Properties"]
+        for each in resources.values()
+        if each["Type"] == "AWS::Events::Rule" and "ScheduleExpression" in each["Properties"]
+    )
+    assert rule["ScheduleExpression"] == {"Ref": "ReconcileSchedule"}
+    (target,) = rule["Targets"]
+    assert target["Arn"] == {"Fn::GetAtt": ["ReconcileFunction", "Arn"]}
+    timeout = resources["ReconcileFunction"]["Properties"]["Timeout"]
+    assert template["Parameters"]["ReconcileSchedule"]["Default"] == "rate(1 hour)"
+    assert _LEFT_MILLISECONDS / 1000 < timeout <= 900
+    # A call that failed is not made again beside the next one.
+    (again,) = (
+        each["Properties"]
+        for each in resources.values()
+        if each["Type"] == "AWS::Lambda::EventInvokeConfig"
+    )
+    assert again["FunctionName"] == {"Ref": "ReconcileFunction"}
+    assert again["MaximumRetryAttempts"] == 0
+
+
+def test_somebody_is_told_of_what_does_not_repair_itself(resources: Resources) -> None:
+    alarms = {
+        name: each["Properties"]
+        for name, each in resources.items()
+        if each["Type"] == "AWS::CloudWatch::Alarm"
+    }
+    assert {
+        (each["Namespace"], each["MetricName"], each["Threshold"]) for each in alarms.values()
+    } == {
+        ("AWS/SQS", "ApproximateNumberOfMessagesVisible", 0),
+        ("AWS/Lambda", "Errors", 0),
+        ("Winnow", "LeftDifferences", 0),
+        ("Winnow", "OldestWorkAge", 7200),
+    }
+    for each in alarms.values():
+        assert each["ComparisonOperator"] == "GreaterThanThreshold"
+        assert each["TreatMissingData"] == "notBreaching"
+    named = {each["MetricName"] for each in alarms.values() if each["Namespace"] == "Winnow"}
+    assert named <= {*COUNTED, "OldestWorkAge"}
 
 
 def test_a_message_that_keeps_failing_ends_in_the_dead_letters(resources: Resources) -> None:

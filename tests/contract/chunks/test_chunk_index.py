@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shared.errors import DocumentRefused
-from shared.model import NO_VECTORS, EmbeddingSpace
+from shared.model import NO_VECTORS, EmbeddingSpace, ListedChunk
 from tests.contract.chunks.conftest import Chunks
 from tests.fakes.build import chunk, scope, vector
 
@@ -87,10 +87,11 @@ def test_deleting_what_is_not_there_is_success(chunks: Chunks, new_space: Spaces
     assert holding(chunks, space, "one") == ["b"]
 
 
-def test_deleting_an_empty_list_deletes_nothing(chunks: Chunks, new_space: Spaces) -> None:
+def test_i03_deleting_an_empty_list_deletes_nothing(chunks: Chunks, new_space: Spaces) -> None:
     space = new_space(2)
     chunks.index.upsert(space, [chunk("a", "one", (1, 0))])
     chunks.index.delete(space, [], 9)
+    chunks.index.delete_seen(space, [])
     chunks.index.upsert(space, [])
     assert holding(chunks, space, "one") == ["a"]
 
@@ -101,6 +102,49 @@ def test_i09_1201_chunks_are_written_at_once(chunks: Chunks, new_space: Spaces) 
     assert len(holding(chunks, space, "one")) == 1201
     chunks.index.delete(space, [f"c{n}" for n in range(1200)], 2)
     assert holding(chunks, space, "one") == ["c1200"]
+
+
+def test_chunks_are_listed_by_id_with_dataset_and_version(
+    chunks: Chunks, new_space: Spaces
+) -> None:
+    space = new_space(2)
+    assert chunks.index.list_chunks(space, None, None, 9) == []  # there is no index yet
+    written = [
+        chunk(n, "one", (1, 0), dataset=f"d{n}", version=v)
+        for n, v in zip("bca", (5, 6, 7), strict=True)
+    ]
+    chunks.index.upsert(space, written)
+    assert chunks.index.list_chunks(space, None, None, 9) == []  # nobody sees it yet
+    chunks.index.refresh(space)
+    a, b, c = ListedChunk("a", "da", 7), ListedChunk("b", "db", 5), ListedChunk("c", "dc", 6)
+    assert chunks.index.list_chunks(space, None, None, 9) == [a, b, c]
+    assert chunks.index.list_chunks(space, None, None, 2) == [a, b]
+    assert chunks.index.list_chunks(space, "a", None, 9) == [b, c]
+    assert chunks.index.list_chunks(space, "a", "b", 9) == [b]
+    assert chunks.index.list_chunks(space, "aa", "ab", 9) == []
+    assert chunks.index.list_chunks(space, None, "b", 1) == [a]
+
+
+@pytest.mark.parametrize(("version", "left"), [(1, ["a"]), (2, []), (3, [])])
+def test_what_was_seen_is_deleted_unless_it_is_newer_by_now(
+    chunks: Chunks, new_space: Spaces, version: int, left: list[str]
+) -> None:
+    space = new_space(2)
+    chunks.index.upsert(space, [chunk("a", "one", (1, 0), version=2)])
+    chunks.index.delete_seen(space, [ListedChunk("a", "d", version)])
+    assert holding(chunks, space, "one") == left
+
+
+def test_what_comes_after_a_deletion_of_what_was_seen_is_written(
+    chunks: Chunks, new_space: Spaces
+) -> None:
+    space = new_space(2)
+    chunks.index.upsert(space, [chunk("a", "one", (1, 0), version=2)])
+    chunks.index.delete_seen(space, [ListedChunk("a", "d", 2)])
+    chunks.index.delete_seen(space, [ListedChunk("a", "d", 2)])
+    chunks.index.delete_seen(space, [])
+    chunks.index.upsert(space, [chunk("a", "two", (1, 0), version=3)])
+    assert holding(chunks, space, "two") == ["a"]
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,10 @@ class Api(Client):
         self.asked: dict[str, int] = {}
         self.batches: list[Sequence[Mapping[str, Any]]] = []
 
-    def list_documents(self, dataset_id: str) -> Iterator[Mapping[str, Any]]:
-        assert dataset_id == "d"
+    def list_documents(
+        self, dataset_id: str, status: str | None = None
+    ) -> Iterator[Mapping[str, Any]]:
+        assert (dataset_id, status) == ("d", None)
         for external_id, version in self.known.items():
             yield {"external_id": external_id, "version": version}
 

@@ -14,7 +14,7 @@ from local.home import Home
 from local.service import RECORD, Service, _recorded, find_service, run_service
 from shared.errors import WinnowError
 
-SERVICE = Service("http://127.0.0.1:1", "k" * 32, "http://127.0.0.1:2", os.getpid())
+SERVICE = Service("http://127.0.0.1:1", "k" * 32, {"index_prefix": "winnow"}, os.getpid())
 
 
 def test_others_find_the_service_while_it_runs(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from sqlalchemy import Engine
 
 from functions.ingest import handler
+from shared.errors import EmbedderRefused
 from shared.model import Action, Change, IndexingStatus
 from shared.queue.messages import write_change
 from shared.settings import DEFAULT_TENANT
@@ -24,14 +25,14 @@ def world(database: Engine, monkeypatch: pytest.MonkeyPatch) -> World:
     return world
 
 
-def take(*bodies: str) -> list[str]:
-    """Delivers messages named 0, 1, 2 … and returns the names of those that come back."""
+def take(*bodies: str, deliveries: int = 2) -> list[str]:
+    """Delivers messages named 0, 1, 2 … again, and returns the names of those that come back."""
     records = [
         {
             "messageId": str(n),
             "receiptHandle": "",
             "body": body,
-            "attributes": {},
+            "attributes": {"ApproximateReceiveCount": str(deliveries)},
             "messageAttributes": {},
             "eventSource": "aws:sqs",
             "eventSourceARN": "arn:aws:sqs:us-east-1:1:q",
@@ -41,6 +42,11 @@ def take(*bodies: str) -> list[str]:
     ]
     answer = handler.lambda_handler({"Records": records}, LambdaContext())
     return [each["itemIdentifier"] for each in answer["batchItemFailures"]]
+
+
+def take_first(*bodies: str) -> list[str]:
+    """The same, as what was never delivered, or came back out of the dead letters."""
+    return take(*bodies, deliveries=1)
 
 
 def message(change: Change | None) -> str:
@@ -85,6 +91,47 @@ def test_o07_a_batch_that_is_all_poison_comes_back_whole_without_an_error_of_the
     for name in names:
         assert world.find(name).indexing_status is IndexingStatus.ERROR
         assert world.find(name).error_code == "encoding"
+
+
+def test_a_message_out_of_the_dead_letters_has_its_document_tried_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> None:
+        raise EmbedderRefused("too long")
+
+    body = message(world.put("a", "one"))
+    with monkeypatch.context() as patch:
+        patch.setattr(world.embedder, "embed_passages", refuse)
+        for _ in range(5):
+            assert take(body) == ["0"]
+            world.end_leases()
+    assert take(body) == ["0"]  # while it is delivered again and again, nothing is tried for ever
+    assert world.find("a").error == "too long"
+    assert take_first(body) == []
+    assert world.live_texts("a") == ["one"]
+    assert world.find("a").error is None
+    assert take_first(body) == []  # one that was done is nothing
+
+
+def test_a_document_that_fails_again_out_of_the_dead_letters_goes_back_there(world: World) -> None:
+    body = poison(world, "a")
+    for _ in range(2):
+        assert take_first(body) == ["0"]
+        assert take(body) == ["0"]
+    assert world.find("a").error_code == "encoding"
+    assert world.list_waiting() == []
+
+
+def test_an_object_out_of_the_dead_letters_is_taken_as_it_is_now(world: World) -> None:
+    key = f"datasets/{world.dataset.id}/a.txt"
+    world.objects.put(key, b"x" * 2_000)
+    body = notification(world, "a.txt")
+    assert take_first(body) == ["0"]
+    assert "2000 bytes" in (world.find(f"s3://b/{key}").error or "")
+    world.objects.put(key, b"shorter")  # of which no event tells
+    assert take(body) == ["0"]
+    assert take_first(body) == []
+    assert world.live_texts(f"s3://b/{key}") == ["shorter"]
 
 
 def test_o07_one_poison_message_of_ten_fails_alone(world: World) -> None:

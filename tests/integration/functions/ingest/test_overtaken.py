@@ -14,7 +14,7 @@ from functions.ingest.publish import publish
 from functions.ingest.sources import take_object
 from shared.errors import ConfigurationError, Conflict, DocumentRefused, EmbedderRefused
 from shared.model import Change, IndexingStatus
-from shared.postgres.chunks import Membership, persist_chunks
+from shared.postgres.chunks import Membership, persist_members
 from shared.postgres.documents import lock_version, retry_document
 from shared.postgres.engine import transaction
 from shared.settings import DEFAULT_TENANT
@@ -43,7 +43,7 @@ def test_a_chunk_that_comes_back_is_not_purged_by_who_was_overtaken(world: World
         locked = lock_version(connection, world.find("a"))
         assert locked is not None
         members = [Membership(ids[each], n, None, None, None) for n, each in enumerate(["one"], 1)]
-        persist_chunks(connection, locked, [], members)
+        persist_members(connection, locked, members)
         overtaken = threading.Thread(
             target=publish, args=(world.engine, world.index, world.dataset, slow)
         )

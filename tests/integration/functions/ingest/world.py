@@ -21,6 +21,7 @@ from shared.model import (
     EmbeddingSpace,
     IndexedChunk,
     IndexingTechnique,
+    ListedChunk,
     Vector,
 )
 from shared.postgres import outbox
@@ -78,6 +79,9 @@ class WatchedChunks(InMemoryChunks):
         self.written: list[str] = []
         self.deleted: list[str] = []
 
+    def make_another(self) -> "WatchedChunks":
+        return WatchedChunks(self.calls)
+
     def ensure(self, space: EmbeddingSpace) -> None:
         if space in self._written:  # as the fake itself does before each upsert
             return
@@ -99,6 +103,19 @@ class WatchedChunks(InMemoryChunks):
 
     def refresh(self, space: EmbeddingSpace) -> None:
         self.calls.pass_through("refresh", lambda: super(WatchedChunks, self).refresh(space))
+
+    def list_chunks(
+        self, space: EmbeddingSpace, after: str | None, until: str | None, limit: int
+    ) -> list[ListedChunk]:
+        listed = super().list_chunks
+        return self.calls.pass_through("list", lambda: listed(space, after, until, limit))
+
+    def delete_seen(self, space: EmbeddingSpace, seen: Sequence[ListedChunk]) -> None:
+        def call() -> None:
+            super(WatchedChunks, self).delete_seen(space, seen)
+            self.deleted += [each.chunk_id for each in seen]
+
+        self.calls.pass_through("delete", call)
 
     def list_ids(self, dataset_id: str) -> list[str]:
         return sorted(

@@ -11,9 +11,10 @@ import pytest
 from shared.errors import ConfigurationError, DocumentRefused
 from shared.model import NO_VECTORS, EmbeddingSpace
 from shared.opensearch.client import SearchEngine
-from shared.opensearch.index import OpenSearchChunkIndex, refuse_serverless
+from shared.opensearch.index import OpenSearchChunkIndex
 from shared.opensearch.mapping import alias_name, index_name
 from shared.opensearch.search import OpenSearchChunkSearch
+from shared.opensearch.start import refuse_serverless
 from tests.fakes.build import chunk, scope, vector
 
 SPACE = EmbeddingSpace("given", "tests", 2)

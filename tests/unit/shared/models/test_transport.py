@@ -130,14 +130,16 @@ def test_a_busy_server_is_asked_again(server: ModelServer, status: int) -> None:
     pauses: list[float] = []
     server.script = [Reply({}, status=status), Reply({}, status=status)]
     assert post(Transport(1, pauses.append), server.url, attempts=4) == 200
-    assert pauses == [0.5, 1.0]
+    assert 0.5 <= pauses[0] <= 0.75
+    assert 1.0 <= pauses[1] <= 1.5
 
 
 def test_asking_again_is_bounded_and_waits_as_the_server_says(server: ModelServer) -> None:
     pauses: list[float] = []
     server.script = [Reply({}, status=429, headers={"Retry-After": "2"})] * 10
     assert post(Transport(1, pauses.append), server.url, attempts=4) == 429
-    assert pauses == [2.0, 2.0, 2.0]
+    assert len(set(pauses)) == 3
+    assert all(2.0 <= pause <= 3.0 for pause in pauses)  # never sooner than it says
     assert len(server.requests) == 4
 
 

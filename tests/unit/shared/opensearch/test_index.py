@@ -9,7 +9,8 @@ import pytest
 from shared.errors import ConfigurationError, DocumentRefused, IndexUnavailable
 from shared.model import NO_VECTORS
 from shared.opensearch.client import EngineRefused, SearchEngine
-from shared.opensearch.index import OpenSearchChunkIndex, refuse_serverless
+from shared.opensearch.index import OpenSearchChunkIndex
+from shared.opensearch.start import refuse_serverless
 from tests.fakes.build import chunk
 
 type Answer = Mapping[str, Any] | Exception
