@@ -27,7 +27,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "urllib3",
     ),
     "web": ("fastapi", "mangum"),
-    "search": ("jieba", "opensearch-py", "pystemmer"),
+    "search": ("jieba", "opensearch-py", "pystemmer", "rjieba"),
     "files": ("markdown-it-py",),
     "schema": ("alembic",),
 }

@@ -10,7 +10,7 @@ import Stemmer
 
 from shared.analysis.function_words import CHINESE_CHARACTERS, CHINESE_WORDS, ENGLISH
 from shared.analysis.normalize import normalize
-from shared.analysis.segmenter import load_segmenter
+from shared.analysis.segmenter import cut_for_search
 
 LONGEST_TOKEN = 128
 """Tokens are cut at this many characters."""
@@ -70,7 +70,7 @@ def _split_han(run: str) -> Iterator[str]:
     # Without jieba's guesses at words it does not know: they depend on what stands around them, so
     # that query and document differ; pairs find them anyway (CMRC 2018: nDCG@10 .979, not .970).
     known_pairs = set()
-    for word, start, end in load_segmenter().tokenize(run, mode="search", HMM=False):
+    for word, start, end in cut_for_search(run):
         if end == start + 2:
             known_pairs.add(start)
         yield word

@@ -13,7 +13,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from shared.analysis.segmenter import load_segmenter
+from shared.analysis.segmenter import cut
 
 LONGEST_KEYWORD = 128
 """Keywords are cut at this many characters."""
@@ -29,7 +29,7 @@ _HASH = np.dtype("<i8")
 
 def dify_keywords(text: str) -> frozenset[str]:
     """Returns the text's keywords, case-sensitive: jieba's tags and the parts of such as `v2.5`."""
-    tags = {tag for tag in load_segmenter().cut(text) if len(tag.strip()) > 1}
+    tags = {tag for tag in cut(text) if len(tag) > 1}
     tags = {tag for tag in tags if tag.lower() not in _STOP_WORDS}
     return frozenset(word[:LONGEST_KEYWORD] for tag in tags for word in _expand(tag))
 

@@ -1,11 +1,12 @@
 """The built functions, looked at as Lambda does."""
 
+from importlib.util import MAGIC_NUMBER, cache_from_source, source_hash
 from pathlib import Path
 
 import pytest
 
 from layers.lock import LAYERS, make_requirements, read_packages
-from tests.artifacts import FUNCTIONS, ROOT, Artifact
+from tests.artifacts import FUNCTIONS, ROOT, SAM_FOLDER, Artifact
 
 MOST_BYTES = 200_000_000
 """Lambda takes 250 MB of function and layers; the rest is room to grow."""
@@ -19,11 +20,15 @@ ENVIRONMENT = {
     "WINNOW_CONTENT_URL": "s3://bucket/content",
     "WINNOW_QUEUE_URL": "http://localhost:1/queue",
 }
+UNCHECKED = (1).to_bytes(4, "little")
+"""The flag of a .pyc file that Python takes without a look at its source."""
+
+CHINESE = {"jieba", "rjieba"}
 LOADED_WHEN_NEEDED = {
-    "retrieve": {"boto3", "botocore.session", "jieba", "onnxruntime", "tokenizers", "alembic"},
-    "manage": {"boto3", "botocore.session", "jieba", "opensearchpy", "Stemmer", "alembic"},
-    "ingest": {"boto3", "botocore.session", "jieba", "onnxruntime", "tokenizers", "fastapi"},
-    "migrate": {"boto3", "botocore.session", "jieba", "opensearchpy", "Stemmer", "fastapi"},
+    "retrieve": {*CHINESE, "boto3", "botocore.session", "onnxruntime", "tokenizers", "alembic"},
+    "manage": {*CHINESE, "boto3", "botocore.session", "opensearchpy", "Stemmer", "alembic"},
+    "ingest": {*CHINESE, "boto3", "botocore.session", "onnxruntime", "tokenizers", "fastapi"},
+    "migrate": {*CHINESE, "boto3", "botocore.session", "opensearchpy", "Stemmer", "fastapi"},
 }
 IMPORT_ALL = """
 import sys
@@ -66,10 +71,22 @@ def test_a_function_with_its_layers_is_small_enough(
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_nothing_that_is_never_used_is_shipped(artifacts: dict[str, Artifact], name: str) -> None:
-    files = list(artifacts[name].files())
-    assert [file for file in files if file.suffix == ".pyc"] == []
-    folders = {part for file in files for part in file.parts}
-    assert not folders & {"__pycache__", "lac_small", "posseg", "grpc"}
+    files = (file.relative_to(SAM_FOLDER) for file in artifacts[name].files())
+    parts = {part for file in files for part in file.parts}
+    assert not parts & {"lac_small", "posseg", "dict.txt", "grpc", "tests"}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_nothing_is_left_to_compile_at_a_cold_start(
+    artifacts: dict[str, Artifact], name: str
+) -> None:
+    """Lambda cannot keep what it compiles, and takes these files for what their sources say."""
+    files = set(artifacts[name].files())
+    compiled = {Path(cache_from_source(file)): file for file in files if file.suffix == ".py"}
+    assert {file for file in files if file.suffix == ".pyc"} == compiled.keys()
+    for file, source in compiled.items():
+        header = MAGIC_NUMBER + UNCHECKED + source_hash(source.read_bytes())
+        assert file.read_bytes()[:16] == header, file
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shared.analysis.segmenter import load_segmenter
 from shared.fusion.keywords import (
     LONGEST_KEYWORD,
     dify_keywords,
     dify_scores,
     pack_keywords,
 )
+from tests.unit.shared.analysis.oracle import load_jieba
 
 GOLDEN: list[tuple[str, dict[str, float]]] = [
     (
@@ -91,7 +91,7 @@ def jieba_tags() -> Any:
         from jieba.analyse import TFIDF
 
         extractor = TFIDF()
-    extractor.tokenizer = load_segmenter()
+    extractor.tokenizer = load_jieba()
     return extractor
 
 
