@@ -2,8 +2,8 @@
 
     uv run python -m bench.fuse COLLECTION... [--queries 50] [--home DIR]
 
-A collection is a folder as `winnow eval` takes it; each of its documents becomes one chunk. For each
-query the text channel finds 200 candidates and 200 more are drawn, so that nearly all are distinct.
+A collection is a folder as `winnow eval` takes it; each of its documents becomes one chunk. For
+each query the text channel finds 200 candidates and 200 more are drawn, so that few are the same.
 In turns: ours, from both channels' hits to the ordered list, the statement that loads the kept
 keywords included; and Dify's arithmetic alone, on texts that are there already. Both must agree.
 """
@@ -117,7 +117,8 @@ def take_turns(
     turns: Sequence[Callable[[], Mapping[str, float]]], number: int
 ) -> tuple[list[float], list[Mapping[str, float]]]:
     """Returns the milliseconds of each and what it returned; every other time in reverse."""
-    times, answers = [0.0] * len(turns), [{}] * len(turns)
+    times = [0.0] * len(turns)
+    answers: list[Mapping[str, float]] = [{}] * len(turns)
     for each in (range(len(turns)), reversed(range(len(turns))))[number % 2]:
         begun = time.perf_counter()
         answers[each] = turns[each]()

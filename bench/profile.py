@@ -9,7 +9,19 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-SAMPLER = ["uv", "tool", "run", "py-spy@0.4.1", "record", "--gil", "--rate", "1000", "--format", "raw"]
+SAMPLER = [
+    "uv",
+    "tool",
+    "run",
+    "py-spy@0.4.1",
+    "record",
+    "--gil",
+    "--nonblocking",
+    "--rate",
+    "250",
+    "--format",
+    "raw",
+]
 """Only the thread that holds the interpreter's lock: waiting for an engine is left out."""
 
 LAYERS = {
@@ -45,8 +57,8 @@ def profile(pid: int, ask: Callable[[], int]) -> None:
         stack, _, count = sample.rpartition(" ")
         layers[_find_layer(stack.split(";"))] += int(count)
     print(f"processor time of the service {milliseconds:.2f} ms a query, user and system")
-    for layer, count in layers.most_common():
-        print(f"  {count / layers.total():6.1%}  {layer}")
+    for layer, often in layers.most_common():
+        print(f"  {often / layers.total():6.1%}  {layer}")
 
 
 def _find_layer(stack: list[str]) -> str:
