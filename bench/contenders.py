@@ -13,6 +13,7 @@ from opensearchpy.helpers import bulk
 from bench.corpus import make_chunks
 from bench.dify import keyword_scores
 from bench.world import SPACE
+from shared.analysis.analyzer import analyze
 from shared.model import Vector
 
 type Ask = Callable[[str], list[str]]
@@ -61,7 +62,7 @@ PLAIN, PIPELINE = "plain", "hybrid"
 
 
 def fill_plain(world: World) -> None:
-    """Makes the index that the engine's own ways use, the vector kept out of `_source`."""
+    """Makes the index that bare calls use, the vector kept out of `_source`."""
     if world.lacks(PLAIN):
         vector = {"type": "knn_vector", "dimension": SPACE.dimension, "method": METHOD}
         body = {
@@ -84,9 +85,11 @@ def _nearest(world: World, text: str, depth: int) -> dict[str, Any]:
     return {"knn": {"vector": {"vector": world.vectors[text], "k": depth}}}
 
 
-def _hits(world: World, query: Mapping[str, Any], size: int, **more: Any) -> Sequence[Any]:
+def _hits(
+    world: World, index: str, query: Mapping[str, Any], size: int, **more: Any
+) -> Sequence[Any]:
     body = {"query": query, "size": size, "_source": ["text"]}
-    found: Sequence[Any] = world.client.search(index=PLAIN, body=body, **more)["hits"]["hits"]
+    found: Sequence[Any] = world.client.search(index=index, body=body, **more)["hits"]["hits"]
     return found
 
 
@@ -97,7 +100,7 @@ def use_two_calls(world: World, depth: int) -> Callable[[str], list[Sequence[Any
 
     def ask(text: str) -> list[Sequence[Any]]:
         queries = [_nearest(world, text, depth), {"match": {"text": text}}]
-        return [f.result() for f in [pool.submit(_hits, world, q, depth) for q in queries]]
+        return [f.result() for f in [pool.submit(_hits, world, PLAIN, q, depth) for q in queries]]
 
     return ask
 
@@ -120,20 +123,21 @@ def use_dify(world: World) -> Ask:
     return ask
 
 
-def use_hybrid(world: World) -> Ask:
-    """OpenSearch's own hybrid query with its normalization processor."""
-    fill_plain(world)
+def use_hybrid(world: World, index: str) -> Ask:
+    """OpenSearch's own hybrid query with its normalization processor, on Winnow's own index."""
     processor = {
         "normalization": {"technique": "min_max"},
         "combination": {"technique": "arithmetic_mean", "parameters": {"weights": [0.3, 0.7]}},
     }
     pipeline = {"phase_results_processors": [{"normalization-processor": processor}]}
     world.client.transport.perform_request("PUT", f"/_search/pipeline/{PIPELINE}", body=pipeline)
+    words = {text: " ".join(analyze(text)) for text in world.vectors}
 
     def ask(text: str) -> list[str]:
-        queries = [{"match": {"text": text}}, _nearest(world, text, world.depth)]
+        match = {"match": {"text": words[text]}}
+        queries = [match, _nearest(world, text, world.depth)]
         query = {"hybrid": {"queries": queries, "pagination_depth": world.depth}}
-        found = _hits(world, query, TOP_K, params={"search_pipeline": PIPELINE})
+        found = _hits(world, index, query, TOP_K, params={"search_pipeline": PIPELINE})
         return [hit["_source"]["text"] for hit in found]
 
     return ask

@@ -103,6 +103,7 @@ def make_questions(dataset: Dataset, scoring: KeywordScoring, count: int) -> lis
             "dataset_ids": [dataset.id],
             "query_vector": vector.tolist(),
             "fusion": {"keyword_scoring": scoring},
+            "deadline_ms": 60_000,
         }
         tokens = analyze(text)
         weighed = tokens if scoring is KeywordScoring.BM25 else []
