@@ -1,266 +1,152 @@
 """The whole of one hybrid query against its own two engine calls sent at once.
 
-    uv run python -m bench.retrieve [--chunks 10000] [--queries 200] [--home DIR]
-                                    [--keyword-scoring dify]
+    uv run python -m bench.retrieve [--chunks 10000] [--queries 300] [--home DIR]
+                                    [--keyword-scoring bm25] [--profile]
 
 A server process answers POST /v1/retrieve over HTTP; this process is its one caller. In turn, query
 by query, the same two request bodies go straight to the engine, from two threads at once. Printed
-are both medians, and the ratio of the medians and of each pair.
+are both medians, and the ratio of the medians and of each pair. A home that is named is kept, and
+its chunks are used again. With a profile, the queries are asked again, and what the service's
+process does is sampled: Linux only.
 """
 
 import argparse
 import json
-import os
-import random
-import socket
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
-import uuid
-from collections.abc import Iterator
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
-import urllib3
 from pyroaring import BitMap
 
-from functions.ingest.parts import Parts as IngestParts
-from functions.ingest.pipeline import ingest
-from functions.migrate.run import upgrade
-from local.stack import start
+from bench.corpus import build
+from bench.profile import profile
+from bench.world import KEY, Words, running, serving, unit
 from shared.analysis.analyzer import analyze
-from shared.clients import connect_database, connect_search
-from shared.content.folder import FolderContentStore
-from shared.fusion.fuse import KeywordScoring
-from shared.model import (
-    CHUNKS_MEDIA_TYPE,
-    AllDocuments,
-    Chunking,
-    Dataset,
-    EmbeddingSpace,
-    IndexingTechnique,
-    SearchScope,
-    Vector,
-)
-from shared.opensearch.index import OpenSearchChunkIndex
+from shared.clients import connect_search
+from shared.fusion.fuse import DEFAULT_KEYWORD_SCORING, KeywordScoring
+from shared.model import AllDocuments, Dataset, SearchScope, Vector
 from shared.opensearch.search import OpenSearchChunkSearch
-from shared.postgres.datasets import create_dataset
-from shared.postgres.documents import DocumentWrite
-from shared.postgres.engine import transaction
-from shared.postgres.intake import accept_document
-from shared.settings import DEFAULT_TENANT, Settings, read_settings
+from shared.settings import DEFAULT_TENANT, Settings
 
-DIMENSION = 384
-CHUNKS_A_DOCUMENT = 100
-WORDS_A_CHUNK = 80
-KEY = "bench-" + "k" * 40
+WARM = 30
+"""Queries that only warm both sides up."""
+
+TIMEOUT = 10.0
 
 
 def main() -> None:
     """Builds the corpus, asks, prints."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--chunks", type=int, default=10_000)
-    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--queries", type=int, default=300)
     parser.add_argument("--home", type=Path, default=None)
-    parser.add_argument("--keyword-scoring", choices=list(KeywordScoring), default="dify")
+    scorings = list(KeywordScoring)
+    parser.add_argument("--keyword-scoring", choices=scorings, default=DEFAULT_KEYWORD_SCORING)
+    parser.add_argument("--profile", action="store_true")
     asked = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        start(asked.home or Path(folder) / "home") as stack,
-    ):
-        os.environ |= {
-            "WINNOW_DATABASE_URL": stack.database_url,
-            "WINNOW_OPENSEARCH_URL": stack.opensearch_url,
-            "WINNOW_CONTENT_URL": f"file://{folder}/content",
-            "WINNOW_INDEX_PREFIX": f"bench-{uuid.uuid4().hex[:8]}",
-            "WINNOW_BOOTSTRAP_KEY": KEY,
+    scoring = KeywordScoring(asked.keyword_scoring)
+    with running(asked.home, "bench") as settings:
+        dataset = build(settings, asked.chunks)
+        questions = list(make_questions(dataset, scoring, asked.queries + WARM))
+        with serving() as service:
+            caller = Caller(service.url)
+            measure(settings, dataset, caller, questions)
+            if asked.profile:
+                profile(service.pid, lambda: sum(1 for each in questions if caller.ask(each)))
+
+
+class Caller:
+    """Asks the service over one connection."""
+
+    def __init__(self, url: str) -> None:
+        self._http = HTTPConnection(urlsplit(url).netloc)
+        self._headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
+
+    def ask(self, question: "Question") -> bytes:
+        """Returns the answer's body."""
+        self._http.request("POST", "/v1/retrieve", question.encoded, self._headers)
+        answer = self._http.getresponse()
+        read = answer.read()
+        assert answer.status == 200, read
+        return read
+
+
+@dataclass(frozen=True)
+class Question:
+    """A query: the body that is sent, and what its engine calls are made of.
+
+    Attributes:
+        tokens: the text's words.
+        weighed: those that vector hits bring BM25 along for.
+    """
+
+    encoded: bytes
+    vector: Vector
+    tokens: Sequence[str]
+    weighed: Sequence[str]
+
+
+def make_questions(dataset: Dataset, scoring: KeywordScoring, count: int) -> list[Question]:
+    """Returns queries of eight words."""
+    rng, words = np.random.default_rng(2), Words(seed=2)
+    questions = []
+    for _ in range(count):
+        text, vector = words.text(8), unit(rng)
+        body = {
+            "query": text,
+            "dataset_ids": [dataset.id],
+            "query_vector": vector.tolist(),
+            "fusion": {"keyword_scoring": scoring},
+            "deadline_ms": 60_000,
         }
-        settings = read_settings()
-        rng = np.random.default_rng(7)
-        words = Words(random.Random(7))
-        dataset = build(settings, Path(folder), asked.chunks, rng, words)
-        with serving() as url:
-            scoring = KeywordScoring(asked.keyword_scoring)
-            measure(settings, dataset, url, asked.queries, rng, words, scoring)
-
-
-class Words:
-    """Text of made-up words whose frequencies fall as in language (Zipf)."""
-
-    def __init__(self, rng: random.Random, vocabulary: int = 20_000) -> None:
-        self._rng = rng
-        letters = "abcdefghijklmnopqrstuvwxyz"
-        self._words = [
-            "".join(rng.choices(letters, k=rng.randint(3, 9))) for _ in range(vocabulary)
-        ]
-        self._weights = np.cumsum([1 / (n + 3) for n in range(vocabulary)]).tolist()
-
-    def text(self, count: int) -> str:
-        """Returns so many words."""
-        return " ".join(self._rng.choices(self._words, cum_weights=self._weights, k=count))
-
-
-def build(
-    settings: Settings, folder: Path, chunks: int, rng: np.random.Generator, words: Words
-) -> Dataset:
-    """Ingests documents of chunks with vectors, through the ingest pipeline."""
-    engine = connect_database(settings)
-    upgrade(engine)
-    parts = IngestParts(
-        engine=engine,
-        index=OpenSearchChunkIndex(connect_search(settings), settings.index_prefix),
-        content=FolderContentStore(folder / "content"),
-        embedder_for=lambda _: None,
-        objects=NoObjects(),
-        max_bytes=10**9,
-    )
-    with transaction(engine) as connection:
-        dataset = create_dataset(
-            connection,
-            tenant_id=DEFAULT_TENANT,
-            name=f"bench {uuid.uuid4()}",
-            description="",
-            indexing_technique=IndexingTechnique.HIGH_QUALITY,
-            space=EmbeddingSpace("given", "bench", DIMENSION),
-            retrieval={},
-            chunking=Chunking(),
-        )
-    begun = time.monotonic()
-    for number in range(0, chunks, CHUNKS_A_DOCUMENT):
-        body = [
-            {"text": words.text(WORDS_A_CHUNK), "vector": unit(rng).tolist()}
-            for _ in range(min(CHUNKS_A_DOCUMENT, chunks - number))
-        ]
-        data = json.dumps({"chunks": body}).encode()
-        write = DocumentWrite(
-            id=str(uuid.uuid4()),
-            tenant_id=DEFAULT_TENANT,
-            dataset_id=dataset.id,
-            external_id=None,
-            source=None,
-            name=f"document {number}",
-            uploader="bench",
-            metadata={},
-            content_key=f"bench/{number}",
-            content_hash=str(number),
-            media_type=CHUNKS_MEDIA_TYPE,
-        )
-        _, change = accept_document(engine, parts.content, write, data)
-        if change is not None:
-            ingest(change, parts)
-    print(f"{chunks} chunks ingested in {time.monotonic() - begun:.1f} s")
-    return dataset
-
-
-class NoObjects:
-    """No bucket sends events here."""
-
-    def size(self, bucket: str, key: str) -> int | None:
-        return None
-
-    def read(self, bucket: str, key: str, most: int) -> bytes | None:
-        return None
-
-
-def unit(rng: np.random.Generator) -> Vector:
-    """Returns a random vector of length 1."""
-    vector = rng.standard_normal(DIMENSION)
-    return (vector / np.linalg.norm(vector)).astype(np.float32)
-
-
-@contextmanager
-def serving() -> Iterator[str]:
-    """Runs the retrieve app in a process of its own."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "uvicorn", "functions.retrieve.handler:_app"]
-    command += ["--port", str(port), "--log-level", "warning"]
-    server = subprocess.Popen(command)
-    try:
-        url = f"http://127.0.0.1:{port}"
-        for _ in range(200):
-            try:
-                urllib3.request("GET", f"{url}/health", retries=False)
-                break
-            except urllib3.exceptions.HTTPError:
-                time.sleep(0.1)
-        yield url
-    finally:
-        server.terminate()
-        server.wait()
+        tokens = analyze(text)
+        weighed = tokens if scoring is KeywordScoring.BM25 else []
+        questions.append(Question(json.dumps(body).encode(), vector, tokens, weighed))
+    return questions
 
 
 def measure(
-    settings: Settings,
-    dataset: Dataset,
-    url: str,
-    queries: int,
-    rng: np.random.Generator,
-    words: Words,
-    scoring: KeywordScoring,
+    settings: Settings, dataset: Dataset, caller: Caller, questions: Sequence[Question]
 ) -> None:
     """Asks each query both ways, in turn."""
     search = OpenSearchChunkSearch(connect_search(settings), settings.index_prefix)
     scope = SearchScope(DEFAULT_TENANT, dataset.space, [(dataset.id, AllDocuments())], BitMap())
-    http = HTTPConnection(urlsplit(url).netloc)
-    headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
-    depth, timeout = settings.retrieval_depth, 10.0
+    depth = settings.retrieval_depth
+
+    def ask_pair(each: Question) -> None:
+        calls = [
+            pool.submit(search.search_vector, scope, each.vector, depth, TIMEOUT, each.weighed),
+            pool.submit(search.search_text, scope, each.tokens, depth, TIMEOUT, each.vector),
+        ]
+        for call in calls:
+            call.result()
+
     whole, pair, service = [], [], []
     with ThreadPoolExecutor(2) as pool:
-        for number in range(queries + 20):
-            text, vector = words.text(8), unit(rng)
-            tokens = analyze(text)
-            body = {
-                "query": text,
-                "dataset_ids": [dataset.id],
-                "query_vector": vector.tolist(),
-                "fusion": {"keyword_scoring": scoring},
-            }
-            encoded = json.dumps(body)
-            weighed = tokens if scoring is KeywordScoring.BM25 else []
-
-            def ask_both(
-                vector: Vector = vector, tokens: list[str] = tokens, weighed: list[str] = weighed
-            ) -> None:
-                calls = [
-                    pool.submit(search.search_vector, scope, vector, depth, timeout, weighed),
-                    pool.submit(search.search_text, scope, tokens, depth, timeout, vector),
-                ]
-                for call in calls:
-                    call.result()
-
-            def ask_whole(encoded: str = encoded) -> bytes:
-                http.request("POST", "/v1/retrieve", body=encoded, headers=headers)
-                answer = http.getresponse()
-                read = answer.read()
-                assert answer.status == 200, read
-                return read
-
-            order = [0, 1] if number % 2 else [1, 0]
+        for number, each in enumerate(questions):
             times = [0.0, 0.0]
             answered = b""
-            for each in order:
+            for turn in [0, 1] if number % 2 else [1, 0]:
                 begun = time.perf_counter()
-                if each:
-                    answered = ask_whole()
+                if turn:
+                    answered = caller.ask(each)
                 else:
-                    ask_both()
-                times[each] = (time.perf_counter() - begun) * 1000
-            if number >= 20:  # the first ones warm both sides up
+                    ask_pair(each)
+                times[turn] = (time.perf_counter() - begun) * 1000
+            if number >= WARM:
                 pair.append(times[0])
                 whole.append(times[1])
                 service.append(json.loads(answered)["timings_ms"])
     ratio = statistics.median(w / p for w, p in zip(whole, pair, strict=True))
-    for name, times in (("two engine calls at once", pair), ("whole retrieve over HTTP", whole)):
-        tenth = statistics.quantiles(times, n=10)[0]
-        print(f"{name}  p50 {statistics.median(times):7.2f} ms  p10 {tenth:7.2f} ms")
+    for name, taken in (("two engine calls at once", pair), ("whole retrieve over HTTP", whole)):
+        tenth = statistics.quantiles(taken, n=10)[0]
+        print(f"{name}  p50 {statistics.median(taken):7.2f} ms  p10 {tenth:7.2f} ms")
     print(f"ratio of the medians {statistics.median(whole) / statistics.median(pair):.3f}")
     print(f"median of the ratios {ratio:.3f}")
     for step in service[0]:

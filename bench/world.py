@@ -140,6 +140,17 @@ class Sender:
             {"text": self._words.text(80), "vector": unit(self._rng).tolist()}
             for _ in range(chunks)
         ]
+        self.send_chunks(dataset, external_id, name, metadata, body)
+
+    def send_chunks(
+        self,
+        dataset: Dataset,
+        external_id: str,
+        name: str,
+        metadata: JsonObject,
+        body: Sequence[JsonObject],
+    ) -> None:
+        """Makes one document searchable that is given as {"text", "vector"} each chunk."""
         write = DocumentWrite(
             id=name_document(dataset.id, external_id),
             tenant_id=dataset.tenant_id,

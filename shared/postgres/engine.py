@@ -1,5 +1,6 @@
 """Connections: how they are made, and the rule that no answer goes to another question."""
 
+import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator
@@ -58,6 +59,7 @@ def connect(
     )
     event.listen(engine, "handle_error", _distrust)
     keep_prepared(engine)
+    event.listen(engine, "connect", _send_at_once)
     event.listen(engine, "checkin", _note_rest)
     event.listen(engine, "checkout", _try_rested)
     if password is not None:
@@ -101,6 +103,13 @@ def _distrust(context: ExceptionContext) -> None:
     # The driver lets a silent server's timeout pass as it is.
     if isinstance(context.original_exception, OSError):
         raise DatabaseUnavailable
+
+
+def _send_at_once(connection: Any, _record: ConnectionPoolEntry) -> None:
+    # The driver writes 8 KB at a time. Unless told otherwise, the system keeps the last part back
+    # until the server acknowledges those before, which it puts off by 40 ms.
+    if connection._usock.family != socket.AF_UNIX:
+        connection._usock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def _note_rest(_connection: Any, record: ConnectionPoolEntry) -> None:

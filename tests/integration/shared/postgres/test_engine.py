@@ -1,13 +1,15 @@
 import socket
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, create_engine, literal, make_url, select, text
+from sqlalchemy import Engine, bindparam, create_engine, func, literal, make_url, select, text
 from sqlalchemy.exc import ProgrammingError
 
 from shared.errors import ConfigurationError, DatabaseUnavailable
 from shared.postgres.engine import connect, read, transaction
+from shared.postgres.prepared import OPTION
 
 pytestmark = pytest.mark.usefixtures("driver_leaks")
 
@@ -51,6 +53,21 @@ def test_a_connection_survives_an_error_of_the_database(pool_of_one: Engine) -> 
     with pytest.raises(ProgrammingError), read(pool_of_one) as connection:
         connection.execute(text("SELECT nothing FROM nowhere"))
     assert backend() == before
+
+
+def test_a_statement_of_several_packets_does_not_wait_for_acknowledgements(
+    pool_of_one: Engine,
+) -> None:
+    statement = select(func.length(bindparam("text"))).execution_options(**OPTION)
+
+    def ask() -> float:
+        begun = time.perf_counter()
+        connection.execute(statement, {"text": "x" * 20_000})
+        return time.perf_counter() - begun
+
+    with read(pool_of_one) as connection:
+        # The first ones never waited; then each took more than 0.04 s.
+        assert min([ask() for _ in range(60)][30:]) < 0.03
 
 
 def test_a_server_that_is_away_is_unavailable_and_its_address_stays_ours() -> None:
