@@ -33,8 +33,8 @@ def split_sections(document: ParsedDocument) -> Iterator[Section]:
     """
     text, headings = document.text, document.headings
     first = headings[0].span.start if headings else len(text)
-    if _has_words(text, 0, first):
-        yield Section((), 0, 0, first)
+    if _has_words(text, document.start, first):
+        yield Section((), document.start, document.start, first)
     ancestors: list[Heading] = []
     start: int | None = None
     for heading, below in zip_longest(headings, headings[1:]):
