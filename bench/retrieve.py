@@ -29,8 +29,10 @@ import numpy as np
 import urllib3
 from pyroaring import BitMap
 
+from functions.ingest.formats.options import Options
 from functions.ingest.parts import Parts as IngestParts
 from functions.ingest.pipeline import ingest
+from functions.ingest.reader import FileReader
 from functions.migrate.run import upgrade
 from local.stack import start
 from shared.analysis.analyzer import analyze
@@ -114,6 +116,7 @@ def build(
         content=FolderContentStore(folder / "content"),
         embedder_for=lambda _: None,
         objects=NoObjects(),
+        reader=FileReader(Options()),
         max_bytes=10**9,
     )
     with transaction(engine) as connection:

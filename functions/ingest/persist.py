@@ -1,11 +1,11 @@
 """Chunks, memberships, the write's index_version and the outbox row: one transaction."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from sqlalchemy import Engine, select
 
-from functions.ingest.passages import name_chunks
+from functions.ingest.passages import Content, name_chunks, name_parents
+from shared.chunking import show_chunking
 from shared.fusion.keywords import dify_keywords, pack_keywords
 from shared.model import Action, Dataset, Document, IndexingStatus, Passage, Vector
 from shared.postgres import outbox
@@ -29,29 +29,36 @@ def persist(
     taken: Taken,
     dataset: Dataset,
     document: Document,
-    passages: Sequence[Passage],
+    content: Content,
     new: Sequence[tuple[Passage, Vector | None]],
 ) -> Document | None:
-    """Makes the passages the content of the document's version.
+    """Makes what was read the content of the document's version.
 
     Returns:
         The document with its new index_version; None where a newer change won in the meantime.
     """
+    passages = content.passages
     ids = dict(zip((p.position for p in passages), name_chunks(document, passages), strict=True))
     stored = [_chunk(ids[passage.position], passage, vector) for passage, vector in new]
-    members = [_member(ids[passage.position], passage) for passage in passages]
+    parents = list(zip(passages, name_parents(document, passages), strict=True))
+    members = [_member(ids[passage.position], passage, parent) for passage, parent in parents]
+    texts = {id_: p.parent.text for p, id_ in parents if p.parent is not None and id_ is not None}
     with transaction(engine) as connection:
         locked = lock_version(connection, document)
         if locked is None or locked.deleted_at is not None:
             return None
         held = list_stored_ids(connection, document.id)
-        persist_chunks(connection, locked, [c for c in stored if c.id not in held], members)
+        persist_chunks(connection, locked, [c for c in stored if c.id not in held], members, texts)
         outbox.advance(connection, taken, Action.INDEX)
         version = connection.execute(select(index_versions.next_value())).scalar_one()
         values = {
             "index_version": version,
             "indexing_status": IndexingStatus.INDEXING,
-            "chunking": asdict(dataset.chunking),
+            "title": content.title,
+            "encoding": content.encoding,
+            "guessed": content.guessed,
+            "left_out": list(content.left_out),
+            "chunking": show_chunking(dataset.chunking),
         }
         return write_locked(connection, locked, values)
 
@@ -66,7 +73,7 @@ def _chunk(id_: str, passage: Passage, vector: Vector | None) -> StoredChunk:
     )
 
 
-def _member(id_: str, passage: Passage) -> Membership:
+def _member(id_: str, passage: Passage, parent_id: str | None) -> Membership:
     span = passage.span
     return Membership(
         id_,
@@ -74,4 +81,5 @@ def _member(id_: str, passage: Passage) -> Membership:
         passage.page,
         span.start if span else None,
         span.end if span else None,
+        parent_id,
     )

@@ -17,6 +17,7 @@ class DropReason(StrEnum):
     THRESHOLD = "threshold"
     TOP_K = "top_k"
     HIDDEN = "hidden"
+    PARENT = "parent"
 
 
 class Scored(NamedTuple):

@@ -4,7 +4,7 @@ A chunk's text, keywords and vector never change. A membership says from which v
 part of its document and until which (excluded; null = still), and where it stands there.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -24,16 +24,16 @@ from sqlalchemy import (
     delete,
     exists,
     func,
-    insert,
     not_,
     or_,
     select,
     update,
 )
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.types import TypeEngine
 
 from shared.model import Document, Vector
-from shared.postgres.tables import chunks, memberships
+from shared.postgres.tables import chunks, memberships, parents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +49,14 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Where a chunk stands in one version of its document."""
+    """Where a chunk stands in one version of its document, and what is returned for it."""
 
     chunk_id: str
     position: int
     page: int | None
     char_start: int | None
     char_end: int | None
+    parent_id: str | None = None
 
 
 def list_stored_ids(connection: Connection, document_id: str) -> set[str]:
@@ -68,8 +69,17 @@ def persist_chunks(
     document: Document,
     new: Sequence[StoredChunk],
     members: Sequence[Membership],
+    parent_texts: Mapping[str, str],
 ) -> None:
-    """Makes `members` the content of `document.version`. Running it again changes nothing."""
+    """Makes `members` the content of `document.version`. Running it again changes nothing.
+
+    Args:
+        connection: in a transaction that holds the document's lock.
+        document: whose content it is.
+        new: chunks that are not stored yet.
+        members: all chunks of the version.
+        parent_texts: the texts of their parents, by id.
+    """
     if new:
         connection.execute(
             _INSERT_CHUNKS,
@@ -88,12 +98,24 @@ def persist_chunks(
         )
     )
     held = {
-        Membership(row.chunk_id, row.position, row.page, row.char_start, row.char_end)
+        Membership(
+            row.chunk_id, row.position, row.page, row.char_start, row.char_end, row.parent_id
+        )
         for row in open_rows
     }
     wanted = set(members)
     _close(connection, document, [m.chunk_id for m in held - wanted])
     joining = [m for m in members if m not in held]
+    named = {m.parent_id for m in joining if m.parent_id is not None}
+    if named:
+        connection.execute(
+            _INSERT_PARENTS,
+            {
+                "document": document.id,
+                "ids": list(named),
+                "texts": [parent_texts[id_] for id_ in named],
+            },
+        )
     if joining:
         connection.execute(
             _INSERT_MEMBERSHIPS,
@@ -105,6 +127,7 @@ def persist_chunks(
                 "pages": [m.page for m in joining],
                 "starts": [m.char_start for m in joining],
                 "ends": [m.char_end for m in joining],
+                "parents": [m.parent_id for m in joining],
             },
         )
 
@@ -181,7 +204,7 @@ def list_all_ids(connection: Connection, document_id: str) -> Sequence[str]:
 
 
 def purge_superseded(connection: Connection, document_id: str, keep: timedelta) -> None:
-    """Forgets memberships that ended longer ago than queries last, and chunks left without any."""
+    """Forgets memberships that ended longer ago than queries last, and what is left without any."""
     connection.execute(
         delete(memberships).where(
             memberships.c.document_id == document_id,
@@ -195,11 +218,18 @@ def purge_superseded(connection: Connection, document_id: str, keep: timedelta) 
             not_(exists().where(memberships.c.chunk_id == chunks.c.id)),
         )
     )
+    connection.execute(
+        delete(parents).where(
+            parents.c.document_id == document_id,
+            not_(exists().where(memberships.c.parent_id == parents.c.id)),
+        )
+    )
 
 
 def delete_chunks(connection: Connection, document_id: str) -> None:
-    """Forgets every chunk of a document, memberships included."""
+    """Forgets every chunk of a document, memberships and parents included."""
     connection.execute(delete(chunks).where(chunks.c.document_id == document_id))
+    connection.execute(delete(parents).where(parents.c.document_id == document_id))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,8 +305,28 @@ _INSERT_CHUNKS = insert(chunks).from_select(
         _column("vectors", LargeBinary(), LargeBinary()),
     ),
 )
+# A parent that is there already is the same one: its id is made of its text.
+_INSERT_PARENTS = (
+    insert(parents)
+    .from_select(
+        ["document_id", "id", "text"],
+        select(
+            _one("document", _ID), _column("ids", _ID, Text()), _column("texts", Text(), Text())
+        ),
+    )
+    .on_conflict_do_nothing()
+)
 _INSERT_MEMBERSHIPS = insert(memberships).from_select(
-    ["document_id", "from_version", "chunk_id", "position", "page", "char_start", "char_end"],
+    [
+        "document_id",
+        "from_version",
+        "chunk_id",
+        "position",
+        "page",
+        "char_start",
+        "char_end",
+        "parent_id",
+    ],
     select(
         _one("document", _ID),
         _one("version", BigInteger()),
@@ -285,5 +335,6 @@ _INSERT_MEMBERSHIPS = insert(memberships).from_select(
         _column("pages", Integer(), Integer()),
         _column("starts", Integer(), Integer()),
         _column("ends", Integer(), Integer()),
+        _column("parents", _ID, Text()),
     ),
 )
