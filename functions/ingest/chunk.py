@@ -1,5 +1,6 @@
 """Cuts a document into the passages that are embedded and found."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,6 +13,7 @@ from functions.ingest.tokens import count_tokens
 from shared.model import Chunking, Parent, Passage, Span, Strategy
 
 _PATH_SEPARATOR = " > "
+_WORD = re.compile(r"\S")
 
 CHILDREN_A_PARENT = 4
 """How many times as many tokens a parent may have as what is searched of it."""
@@ -79,8 +81,8 @@ def _cut_by_headings(document: ParsedDocument, chunking: Chunking) -> Iterator[_
     for section in split_sections(document):
         heading = write_path(section.path, chunking.size // 2)
         budget = chunking.size - count_tokens(heading)
-        within = Span(section.start, section.end)
-        for span in _cut_within(document.text, within, budget, chunking.overlap, section.body):
+        overlap, within = min(chunking.overlap, budget // 2), Span(section.start, section.end)
+        for span in cut(document.text, budget, overlap, section.body, within):
             yield _Piece(span, heading)
 
 
@@ -97,27 +99,23 @@ def _cut_into_children(document: ParsedDocument, chunking: Chunking) -> Iterator
     for section in split_sections(document):
         heading = write_path(section.path, chunking.size // 2)
         budget = chunking.size - count_tokens(heading)
-        within, text = Span(section.start, section.end), document.text
-        most = budget * CHILDREN_A_PARENT
-        for parent in _cut_within(text, within, most, 0, section.body):
-            body = max(parent.start, section.body)
-            for span in _cut_within(text, parent, budget, chunking.overlap, body):
+        overlap, within = min(chunking.overlap, budget // 2), Span(section.start, section.end)
+        for parent in cut(document.text, budget * CHILDREN_A_PARENT, 0, section.body, within):
+            for span in cut(document.text, budget, overlap, section.body, parent):
                 yield _Piece(span, heading, parent)
 
 
 def _cut_at_delimiters(document: ParsedDocument, chunking: Chunking) -> Iterator[_Piece]:
     """Each part between two delimiters by itself; without a delimiter the whole text."""
     for part in split_at(document.text, document.start, chunking.delimiter):
-        for span in _cut_within(document.text, part, chunking.size, chunking.overlap):
+        for span in cut(document.text, chunking.size, chunking.overlap, within=part):
             yield _Piece(span)
 
 
 def _keep_whole(document: ParsedDocument, _chunking: Chunking) -> Iterator[_Piece]:
-    text = document.text
-    words = text[document.start :].strip()
-    if words:
-        start = text.index(words[0], document.start)
-        yield _Piece(Span(start, start + len(words)))
+    first = _WORD.search(document.text, document.start)
+    if first is not None:
+        yield _Piece(Span(first.start(), len(document.text.rstrip())))
 
 
 _CUT: dict[Strategy, Callable[[ParsedDocument, Chunking], Iterator[_Piece]]] = {
@@ -127,12 +125,3 @@ _CUT: dict[Strategy, Callable[[ParsedDocument, Chunking], Iterator[_Piece]]] = {
     Strategy.GENERAL: _cut_at_delimiters,
     Strategy.WHOLE: _keep_whole,
 }
-
-
-def _cut_within(
-    text: str, within: Span, budget: int, overlap: int, body: int = 0
-) -> Iterator[Span]:
-    """Cuts a part of a text; `body` is the first character after its heading lines."""
-    words = text[within.start : within.end]
-    for span in cut(words, budget, min(overlap, budget // 2), max(0, body - within.start)):
-        yield Span(within.start + span.start, within.start + span.end)

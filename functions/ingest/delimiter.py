@@ -14,8 +14,9 @@ def split_at(text: str, start: int, delimiter: str | None) -> Iterator[Span]:
     """
     part: Span | None = None
     done = start
-    for mark in re.finditer(re.escape(delimiter), text[start:]) if delimiter else ():
-        begin, end = start + mark.start(), start + mark.end()
+    marks = re.compile(re.escape(delimiter)).finditer(text, start) if delimiter else ()
+    for mark in marks:
+        begin, end = mark.span()
         if text[done:begin].strip():
             if part is not None:
                 yield part

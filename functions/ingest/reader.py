@@ -90,10 +90,11 @@ class _Process:
     def __init__(self) -> None:
         # Neither keys nor addresses of stores: what reads files needs none.
         environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        # The path as it is here, and nothing that a site adds to it.
         environment["PYTHONPATH"] = os.pathsep.join(str(Path(each).resolve()) for each in sys.path)
         environment["OPENBLAS_NUM_THREADS"] = "1"  # each thread would reserve memory
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "functions.ingest.formats"],
+            [sys.executable, "-P", "-S", "-m", "functions.ingest.formats"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # libraries print what is wrong with a file

@@ -1,10 +1,13 @@
 """Splits a document at its headings into sections, each with its path of headings."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
 from functions.ingest.document import Heading, ParsedDocument
+
+_WORD = re.compile(r"\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,4 +52,4 @@ def split_sections(document: ParsedDocument) -> Iterator[Section]:
 
 
 def _has_words(text: str, start: int, end: int) -> bool:
-    return bool(text[start:end].strip())
+    return _WORD.search(text, start, end) is not None
