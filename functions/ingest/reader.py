@@ -93,8 +93,9 @@ class _Process:
         # The path as it is here, and nothing that a site adds to it.
         environment["PYTHONPATH"] = os.pathsep.join(str(Path(each).resolve()) for each in sys.path)
         environment["OPENBLAS_NUM_THREADS"] = "1"  # each thread would reserve memory
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-S", "-m", "functions.ingest.formats"],
+        options = ["-P", "-S", *(["-B"] if sys.dont_write_bytecode else [])]
+        self._process = subprocess.Popen(  # noqa: S603 - our own module
+            [sys.executable, *options, "-m", "functions.ingest.formats"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # libraries print what is wrong with a file

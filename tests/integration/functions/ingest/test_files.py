@@ -176,7 +176,7 @@ def test_front_matter_that_no_metadata_may_be_is_refused_naming_the_field(bucket
 def test_front_matter_that_can_t_be_read_is_text_and_reported(bucket: Bucket) -> None:
     document = bucket.put("a.md", b"---\nnote: this: needle\n---\ntext")
     assert document["metadata"] == {}
-    assert document["left_out"][0].startswith("front matter as metadata: line 2")
+    assert document["left_out"][0].startswith("front matter as metadata: line 1")
     assert len(bucket.find("needle")) == 1
 
 

@@ -69,7 +69,7 @@ def test_what_is_none_stays_text(text: str) -> None:
 @pytest.mark.parametrize(
     ("yaml", "problem"),
     [
-        ("note: this is: no yaml", "line 2: mapping values"),
+        ("note: this is: no yaml", "line 1: mapping values"),
         ("a: 1\nb: [1", "line"),
         ("a: &x [1]\nb: [*x, *x]", "aliases"),
         ("a: 1\na: 2", "'a' stands twice"),

@@ -56,7 +56,7 @@ def test_front_matter_that_can_t_be_read_is_text_without_headings_and_reported()
     assert document.start == 0
     assert [h.title for h in document.headings] == ["A"]
     assert document.left_out == [
-        "front matter as metadata: line 2: mapping values are not allowed in this context"
+        "front matter as metadata: line 1: mapping values are not allowed in this context"
     ]
 
 
