@@ -13,6 +13,7 @@ from shared.postgres.chunks import Membership, StoredChunk, list_stored_ids, per
 from shared.postgres.documents import lock_version, write_locked
 from shared.postgres.engine import read, transaction
 from shared.postgres.outbox import Taken
+from shared.postgres.parents import store_parents
 from shared.postgres.tables import index_versions
 
 
@@ -48,7 +49,8 @@ def persist(
         if locked is None or locked.deleted_at is not None:
             return None
         held = list_stored_ids(connection, document.id)
-        persist_chunks(connection, locked, [c for c in stored if c.id not in held], members, texts)
+        store_parents(connection, locked, texts)
+        persist_chunks(connection, locked, [c for c in stored if c.id not in held], members)
         outbox.advance(connection, taken, Action.INDEX)
         version = connection.execute(select(index_versions.next_value())).scalar_one()
         values = {

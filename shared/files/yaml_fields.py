@@ -7,7 +7,9 @@ from typing import Any
 
 import yaml
 
+from shared.errors import InvalidRequest
 from shared.model import JsonObject
+from shared.text import check_text
 
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _BROKEN = re.compile(r"[-+]?(0|[1-9][0-9]*)?\.[0-9]+([eE][-+]?[0-9]{1,3})?")
@@ -32,6 +34,7 @@ def read_fields(source: str) -> JsonObject:
         # Nodes alone: what YAML 1.1 makes of `no`, `12:30` or a tag is not wanted.
         root = yaml.compose(source, Loader=yaml.CBaseLoader)
         fields = {} if root is None else _read(root, set())
+        check_text(fields)  # which escapes may write
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line = f"line {mark.line + 1}: " if mark is not None else ""
@@ -40,6 +43,8 @@ def read_fields(source: str) -> JsonObject:
         raise ValueError(str(error).split("\n", maxsplit=1)[0]) from error
     except RecursionError as error:
         raise ValueError("it nests too deep") from error
+    except InvalidRequest as error:
+        raise ValueError(str(error)) from error
     if not isinstance(fields, dict):
         raise ValueError("it is no list of names with values")  # noqa: TRY004 - of the text
     return fields

@@ -4,36 +4,33 @@ A chunk's text, keywords and vector never change. A membership says from which v
 part of its document and until which (excluded; null = still), and where it stands there.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
 from sqlalchemy import (
-    ARRAY,
     BigInteger,
     Connection,
     Integer,
     LargeBinary,
     Text,
-    Uuid,
     and_,
-    bindparam,
-    cast,
     delete,
     exists,
     func,
+    insert,
     not_,
     or_,
     select,
     update,
 )
-from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.types import TypeEngine
 
 from shared.model import Document, Vector
-from shared.postgres.tables import chunks, memberships, parents
+from shared.postgres.arrays import ID, column, one
+from shared.postgres.parents import forget_parents
+from shared.postgres.tables import chunks, memberships
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,17 +66,8 @@ def persist_chunks(
     document: Document,
     new: Sequence[StoredChunk],
     members: Sequence[Membership],
-    parent_texts: Mapping[str, str],
 ) -> None:
-    """Makes `members` the content of `document.version`. Running it again changes nothing.
-
-    Args:
-        connection: in a transaction that holds the document's lock.
-        document: whose content it is.
-        new: chunks that are not stored yet.
-        members: all chunks of the version.
-        parent_texts: the texts of their parents, by id.
-    """
+    """Makes `members` the content of `document.version`. Running it again changes nothing."""
     if new:
         connection.execute(
             _INSERT_CHUNKS,
@@ -106,16 +94,6 @@ def persist_chunks(
     wanted = set(members)
     _close(connection, document, [m.chunk_id for m in held - wanted])
     joining = [m for m in members if m not in held]
-    named = {m.parent_id for m in joining if m.parent_id is not None}
-    if named:
-        connection.execute(
-            _INSERT_PARENTS,
-            {
-                "document": document.id,
-                "ids": list(named),
-                "texts": [parent_texts[id_] for id_ in named],
-            },
-        )
     if joining:
         connection.execute(
             _INSERT_MEMBERSHIPS,
@@ -218,18 +196,13 @@ def purge_superseded(connection: Connection, document_id: str, keep: timedelta) 
             not_(exists().where(memberships.c.chunk_id == chunks.c.id)),
         )
     )
-    connection.execute(
-        delete(parents).where(
-            parents.c.document_id == document_id,
-            not_(exists().where(memberships.c.parent_id == parents.c.id)),
-        )
-    )
+    forget_parents(connection, document_id)
 
 
 def delete_chunks(connection: Connection, document_id: str) -> None:
     """Forgets every chunk of a document, memberships and parents included."""
     connection.execute(delete(chunks).where(chunks.c.document_id == document_id))
-    connection.execute(delete(parents).where(parents.c.document_id == document_id))
+    forget_parents(connection, document_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,38 +256,16 @@ def _bytes(vector: Vector) -> bytes:
     return vector.astype("<f4").tobytes()
 
 
-def _column(name: str, type_: TypeEngine[Any], sent_as: TypeEngine[Any]) -> Any:
-    return func.unnest(cast(bindparam(name, type_=ARRAY(sent_as)), ARRAY(type_)))
-
-
-def _one(name: str, type_: TypeEngine[Any]) -> Any:
-    return cast(bindparam(name), type_)
-
-
-_ID: TypeEngine[Any] = Uuid(as_uuid=False)
-
-# One statement of parallel arrays each: the driver sends rows of an executemany one by one.
 _INSERT_CHUNKS = insert(chunks).from_select(
     ["document_id", "id", "text", "heading", "keywords", "vector"],
     select(
-        _one("document", _ID),
-        _column("ids", _ID, Text()),
-        _column("texts", Text(), Text()),
-        _column("headings", Text(), Text()),
-        _column("keywords", LargeBinary(), LargeBinary()),
-        _column("vectors", LargeBinary(), LargeBinary()),
+        one("document", ID),
+        column("ids", ID, Text()),
+        column("texts", Text(), Text()),
+        column("headings", Text(), Text()),
+        column("keywords", LargeBinary(), LargeBinary()),
+        column("vectors", LargeBinary(), LargeBinary()),
     ),
-)
-# A parent that is there already is the same one: its id is made of its text.
-_INSERT_PARENTS = (
-    insert(parents)
-    .from_select(
-        ["document_id", "id", "text"],
-        select(
-            _one("document", _ID), _column("ids", _ID, Text()), _column("texts", Text(), Text())
-        ),
-    )
-    .on_conflict_do_nothing()
 )
 _INSERT_MEMBERSHIPS = insert(memberships).from_select(
     [
@@ -328,13 +279,13 @@ _INSERT_MEMBERSHIPS = insert(memberships).from_select(
         "parent_id",
     ],
     select(
-        _one("document", _ID),
-        _one("version", BigInteger()),
-        _column("ids", _ID, Text()),
-        _column("positions", Integer(), Integer()),
-        _column("pages", Integer(), Integer()),
-        _column("starts", Integer(), Integer()),
-        _column("ends", Integer(), Integer()),
-        _column("parents", _ID, Text()),
+        one("document", ID),
+        one("version", BigInteger()),
+        column("ids", ID, Text()),
+        column("positions", Integer(), Integer()),
+        column("pages", Integer(), Integer()),
+        column("starts", Integer(), Integer()),
+        column("ends", Integer(), Integer()),
+        column("parents", ID, Text()),
     ),
 )

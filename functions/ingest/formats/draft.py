@@ -54,7 +54,7 @@ class Draft:
 
     def leave_out(self, what: str) -> None:
         """Notes what is not read, in words."""
-        self._left_out[what] = None
+        self._left_out[_clean(what)] = None
 
     def finish(self, empty: str, title: str | None = None) -> ParsedDocument:
         """Returns the document.

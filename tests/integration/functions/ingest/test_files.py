@@ -180,6 +180,20 @@ def test_front_matter_that_can_t_be_read_is_text_and_reported(bucket: Bucket) ->
     assert len(bucket.find("needle")) == 1
 
 
+def test_no_escape_of_yaml_or_name_of_an_attachment_is_what_the_database_can_t_take(
+    bucket: Bucket,
+) -> None:
+    document = bucket.put("a.md", b'---\ntitle: "\\0"\n---\nneedle')
+    assert document["metadata"] == {}
+    assert "NUL" in document["left_out"][0]
+    mail = b"Subject: \xff\xfe\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nneedle\n--b\n"
+    mail += b"Content-Disposition: attachment; filename=\xff\xfe.txt\n\nx\n--b--\n"
+    document = bucket.put("a.eml", mail)
+    assert document["indexing_status"] == "completed", document["error"]
+    assert len(document["left_out"]) == 1
+    assert len(bucket.find("needle")) == 2
+
+
 def test_a_new_version_brings_its_own_title_encoding_and_report(bucket: Bucket) -> None:
     bucket.put("a.html", f"<title>Alt</title><p hidden>x<p>{CHINESE}".encode("gbk"))
     document = bucket.put("a.html", b"<p>plain")

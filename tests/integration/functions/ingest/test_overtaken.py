@@ -43,7 +43,7 @@ def test_a_chunk_that_comes_back_is_not_purged_by_who_was_overtaken(world: World
         locked = lock_version(connection, world.find("a"))
         assert locked is not None
         members = [Membership(ids[each], n, None, None, None) for n, each in enumerate(["one"], 1)]
-        persist_chunks(connection, locked, [], members, {})
+        persist_chunks(connection, locked, [], members)
         overtaken = threading.Thread(
             target=publish, args=(world.engine, world.index, world.dataset, slow)
         )

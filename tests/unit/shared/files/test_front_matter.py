@@ -76,6 +76,8 @@ def test_what_is_none_stays_text(text: str) -> None:
         ("a: 1\n[b]: 2", "a name is a list"),
         ("a: " + "[" * 1100 + "]" * 1100, "nesting"),
         ("a: \x07", "control characters"),
+        ('a: "\\0"', "/a: holds a NUL"),
+        ('a: 1\n"\\0": 1', "holds a NUL"),
     ],
 )
 def test_what_can_t_be_read_stays_text_and_says_why(yaml: str, problem: str) -> None:

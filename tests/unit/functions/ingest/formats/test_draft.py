@@ -73,6 +73,6 @@ def test_text_is_bounded() -> None:
 def test_what_is_left_out_is_told_once() -> None:
     draft = Draft(Options())
     draft.add_paragraph("x")
-    for what in ("comments", "hidden text", "comments"):
+    for what in ("comments", "hidden\0 text", "comments"):
         draft.leave_out(what)
     assert draft.finish("nothing").left_out == ["comments", "hidden text"]
