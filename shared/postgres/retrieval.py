@@ -29,7 +29,15 @@ from shared.model import AllDocuments, Allowlist, JsonObject, NoDocuments, These
 from shared.postgres.conditions import to_sql
 from shared.postgres.ids import is_among, join_ids
 from shared.postgres.prepared import OPTION
-from shared.postgres.tables import chunks, datasets, documents, hidden, memberships, searchable
+from shared.postgres.tables import (
+    chunks,
+    datasets,
+    documents,
+    hidden,
+    memberships,
+    parents,
+    searchable,
+)
 
 
 def find_allowlists(
@@ -113,6 +121,8 @@ class RecordText:
 
     Attributes:
         heading: the path of headings to it, searched with its content and not shown.
+        content: of a chunk that has a parent, the parent's text.
+        title: what the document calls itself, else its name.
     """
 
     chunk_id: str | None
@@ -126,6 +136,7 @@ class RecordText:
     source: str | None
     generation: Generation
     heading: str = ""
+    parent_id: str | None = None
 
 
 def hydrate(
@@ -215,19 +226,21 @@ _generation = case(
 _TEXTS = (
     select(
         chunks.c.id.label("chunk_id"),
-        chunks.c.text.label("content"),
+        func.coalesce(parents.c.text, chunks.c.text).label("content"),
         chunks.c.heading,
         documents.c.id.label("document_id"),
         documents.c.dataset_id,
-        documents.c.name.label("title"),
+        func.coalesce(documents.c.title, documents.c.name).label("title"),
         documents.c.doc_metadata.label("metadata"),
         documents.c.source,
         memberships.c.position,
         memberships.c.page,
+        memberships.c.parent_id,
         _generation.label("generation"),
     )
     .join(memberships, memberships.c.chunk_id == chunks.c.id)
     .join(documents, documents.c.id == chunks.c.document_id)
+    .outerjoin(parents, parents.c.id == memberships.c.parent_id)
     .where(
         is_among(chunks.c.id, "ids"),
         documents.c.tenant_id == bindparam("tenant"),
