@@ -25,10 +25,13 @@ def reader() -> Iterator[FileReader]:
 
 
 def list_children() -> set[int]:
+    # Not /proc/self/task/*/children, which leaves some out while others end.
     children: set[int] = set()
-    for task in Path("/proc/self/task").iterdir():
-        with suppress(FileNotFoundError):  # a thread that ended meanwhile
-            children.update(map(int, (task / "children").read_text().split()))
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # one that ended meanwhile
+            parent = stat.read_text().rpartition(")")[2].split()[1]
+            if int(parent) == os.getpid():
+                children.add(int(stat.parent.name))
     return children
 
 
