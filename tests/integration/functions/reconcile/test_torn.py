@@ -85,7 +85,7 @@ def list_all(parts: Parts) -> Iterator[list[IndexedChunk]]:
             contents = read_contents(connection, [each.chunk_id for each in page])
         if not page:
             return
-        yield [index_chunk(**each._asdict(), index_version=1) for each in contents]
+        yield [index_chunk(**(each._asdict() | {"index_version": 1})) for each in contents]
         after = page[-1].chunk_id
 
 
@@ -123,7 +123,7 @@ def tear(parts: Parts) -> dict[str, list[str]]:
     with read(parts.engine) as connection:
         contents = read_contents(connection, torn["ahead"])
     newer = [
-        index_chunk(**(each._asdict() | {"text": "wrong"}), index_version=5_000)
+        index_chunk(**(each._asdict() | {"text": "wrong", "index_version": 5_000}))
         for each in contents
     ]
     parts.index.upsert(SPACE, newer)

@@ -1,5 +1,6 @@
 """Metadata conditions through the API: the right documents, by every way to search."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from shared.metadata.grammar import normalise_text
+from shared.metadata.grammar import normalise_text, read_boolean
 from tests.integration import hostile
 from tests.integration.app import App, Json, group, near, where
 
@@ -318,15 +319,17 @@ def test_hostile_names_and_values_come_back_as_sent_and_find_their_document_alon
         found = app.retrieve(dataset, "alpha", metadata_filtering=filtering, top_k=100)
         return [(record["title"], record["metadata"]) for record in found["records"]]
 
-    sent = set()
+    # A text that writes a boolean asks for that too; nothing else of it is in a statement.
+    sent: dict[tuple[bool, ...], set[tuple[str, ...]]] = defaultdict(set)
     for number, metadata in enumerate(documents):
         own = list(metadata.items())
         swapped = [(name, other) for (name, _), (other, _) in pairwise(own)]
         statements.clear()
         assert find("in", own, "and") == [(str(number), metadata)]
-        sent.add(tuple(statements))
+        shape = tuple(read_boolean(value) is not None for value in metadata.values())
+        sent[shape].add(tuple(statements))
         assert find("is", swapped, "or") == []
-    assert len(sent) == 1
+    assert {len(each) for each in sent.values()} == {1}
 
 
 def test_hostile_names_are_listed_as_fields(app: App) -> None:

@@ -110,7 +110,7 @@ def list_standings(connection, space, after, until, limit):
 window.list_standings = list_standings
 window.read = lambda engine: nullcontext()
 report = Report()
-parts = Parts(engine=None, index=Endless(), queue=None)
+parts = Parts(engine=None, index=Endless(), builder=None, queue=None)
 pipeline._compare(parts, Place(NO_VECTORS), report, lambda: True, lambda _: None, repairs=True)
 print(report.datasets["d"].chunks, report.datasets["d"].indexed, report.datasets["d"].differing)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
