@@ -69,13 +69,6 @@ def test_a_file_that_takes_too_long_is_given_up() -> None:
     reader.close()
 
 
-def test_a_file_that_took_too_much_leaves_room_for_the_next(reader: FileReader) -> None:
-    for _ in range(2):
-        with pytest.raises(DocumentRefused):
-            reader.read(Format.JSON, b"[" + b"[]," * 4_000_000 + b"[]]", None)
-        assert is_readable(reader)
-
-
 def test_a_file_that_takes_too_much_memory_is_given_up(reader: FileReader) -> None:
     with pytest.raises(DocumentRefused, match="more memory than") as refused:
         reader.read(Format.JSON, b"[" + b"[]," * 4_000_000 + b"[]]", None)
