@@ -25,7 +25,14 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import BYTEA
 
 from shared.metadata.conditions import Tree
-from shared.model import AllDocuments, Allowlist, JsonObject, NoDocuments, TheseDocuments
+from shared.model import (
+    AllDocuments,
+    Allowlist,
+    JsonObject,
+    NoDocuments,
+    TheseDocuments,
+    put_heading,
+)
 from shared.postgres.conditions import to_sql
 from shared.postgres.ids import is_among, join_ids
 from shared.postgres.prepared import OPTION
@@ -120,9 +127,10 @@ class RecordText:
     One of an external base has neither chunk nor document, nor a position.
 
     Attributes:
-        heading: the path of headings to it, searched with its content and not shown.
         content: of a chunk that has a parent, the parent's text.
+        child: the chunk's own text, where it has a parent.
         title: what the document calls itself, else its name.
+        heading: the path of headings to it, searched with its text and not shown.
     """
 
     chunk_id: str | None
@@ -137,6 +145,12 @@ class RecordText:
     generation: Generation
     heading: str = ""
     parent_id: str | None = None
+    child: str | None = None
+
+    @property
+    def searchable_text(self) -> str:
+        """What is embedded and analysed of the chunk: the heading path, then its own text."""
+        return put_heading(self.heading, self.content if self.child is None else self.child)
 
 
 def hydrate(
@@ -170,6 +184,9 @@ def hydrate(
 
 def _record_text(row: dict[str, Any]) -> RecordText:
     read = {"metadata": row["metadata"] or {}, "generation": Generation(row["generation"])}
+    parent = row.pop("parent")
+    if parent is not None:
+        read |= {"content": parent, "child": row["content"]}
     return RecordText(**row | read)
 
 
@@ -226,7 +243,8 @@ _generation = case(
 _TEXTS = (
     select(
         chunks.c.id.label("chunk_id"),
-        func.coalesce(parents.c.text, chunks.c.text).label("content"),
+        chunks.c.text.label("content"),
+        parents.c.text.label("parent"),
         chunks.c.heading,
         documents.c.id.label("document_id"),
         documents.c.dataset_id,

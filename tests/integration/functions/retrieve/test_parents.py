@@ -2,8 +2,10 @@
 
 import pytest
 
+from tests.fakes.reranker import FakeReranker, FakeRerankers
 from tests.integration.app import App, Json
 
+RERANKED = {"fusion": {"method": "reranking_model"}}
 CHUNKING = {"strategy": "parent_child", "size": 30, "overlap": 0}
 
 
@@ -104,6 +106,25 @@ def test_the_same_content_again_writes_no_parent(app: App, dataset: str) -> None
     before = app.scalar(ids, id=document["id"])
     app.put_text(dataset, "a.md", text, external_id="a", metadata={"x": 1})
     assert app.scalar(ids, id=document["id"]) == before
+
+
+def test_a_reranking_model_reads_children_and_the_best_stands_for_its_parent(
+    app: App, dataset: str
+) -> None:
+    app.put_text(dataset, "a.md", make_text("A needle here.", "Other words."))
+    rerankers = FakeRerankers(FakeReranker(lambda _, passage: 0.9 if "needle" in passage else 0.1))
+    answer = app.with_reranker(rerankers).ask(
+        dataset, "needle plain words", search_method="full_text_search", **RERANKED
+    )
+    [(_, passages, _)] = rerankers.reranker.asked
+    assert len([each for each in passages if "needle" in each]) == 1
+    assert max(len(passage) for passage in passages) < 200
+    first, *others = answer.json()["records"]
+    assert first["score"] == 0.9
+    assert len(first["content"]) > 200
+    assert "needle" in first["content"]
+    assert {each["score"] for each in others} == {0.1}
+    assert first["content"] not in [each["content"] for each in others]
 
 
 def test_children_are_what_the_document_shows(app: App, dataset: str) -> None:
