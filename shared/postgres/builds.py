@@ -6,12 +6,11 @@ whatever comes later is written to both.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, func, select, text
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.exc import SQLAlchemyError
 
 from shared.errors import Conflict
 from shared.model import EmbeddingSpace
@@ -90,7 +89,4 @@ def only_builder(engine: Engine) -> Iterator[None]:
         try:
             yield
         finally:
-            # With the connection goes the lock, but only once the server sees it.
-            with suppress(SQLAlchemyError):
-                connection.execute(text(f"SELECT pg_advisory_unlock({_BUILDERS})"))
-            connection.invalidate()
+            connection.invalidate()  # with the connection goes the lock

@@ -10,7 +10,7 @@ from bench.relevance import BEGIN, END, PAGE, PLOT, write_plot, write_tables
 from local.evaluation.methods import DEFAULT, METHODS
 
 REPORTS: list[dict[str, Any]] = json.loads(PAGE.with_suffix(".json").read_text(encoding="utf-8"))
-COLLECTIONS = ["cranfield", "cmrc2018", "xquad-en", "xquad-zh"]
+COLLECTIONS = ["cranfield", "chronoqa", "cmrc2018", "xquad-en", "xquad-zh"]
 
 
 def find(collection: str, method: str) -> dict[str, Any]:

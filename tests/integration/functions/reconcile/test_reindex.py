@@ -22,6 +22,7 @@ from shared.postgres.engine import connect, read, transaction
 from tests.fakes.chunks import InMemoryBuilder
 from tests.integration.functions.ingest.world import Crash, World
 from tests.integration.functions.reconcile.test_pipeline import assert_in_step, drop, write
+from tests.servers.server import wait_for
 
 STEPS = 12
 
@@ -64,6 +65,13 @@ def list_both(world: World) -> tuple[list[str], int]:
 def is_building(world: World) -> bool:
     with read(world.engine) as connection:
         return read_build(connection, world.dataset.space).is_under_way
+
+
+def is_locked(world: World) -> bool:
+    with read(world.engine) as connection:
+        held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 8461729"
+        database = "SELECT oid FROM pg_database WHERE datname = current_database()"
+        return bool(connection.scalar(text(f"{held} AND database = ({database})")))
 
 
 def assert_done(world: World, builder: WatchedBuilder) -> None:
@@ -269,6 +277,7 @@ def test_two_builders_at_once_are_refused(
     world.work(world.put("a", "one"))
     with only_builder(world.engine), pytest.raises(Conflict, match="another reindex"):
         rebuild()
+    wait_for(lambda: not is_locked(world))  # once the server sees that the connection is gone
     rebuild()
     assert_done(world, builder)
 
