@@ -12,12 +12,12 @@ import os
 import random
 import uuid
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Engine, func, select, text, update
+from sqlalchemy import Connection, Engine, Index, func, select, text, update
 
 from bench.world import UPLOADER, Sender
 from functions.retrieve.contracts.native import RetrieveBody, to_query
@@ -40,7 +40,7 @@ TAGS = [f"topic-{number}" for number in range(200)]
 WORDS = ["quarterly", "annual", "draft", "internal", "customer", "supplier", "refund", "policy"]
 FIRST = datetime(2020, 1, 1, tzinfo=UTC)
 
-WITH_CHUNKS_EVERY = 500
+WITH_CHUNKS_EVERY = 499
 CHUNKS = 5
 BATCH = 10_000
 
@@ -135,11 +135,17 @@ def build(engine: Engine, made: Sequence[Dataset], count: int, sender: Sender) -
                     sender.send(dataset, f"{number}", _name(number), describe(number), CHUNKS)
         for batch in batches:
             batch.result()
-    with transaction(engine) as connection:
-        for index in indices:
-            index.create(connection)
+    with ThreadPoolExecutor(2) as threads:
+        for made_one in [threads.submit(_create, engine, index) for index in indices]:
+            made_one.result()
     with engine.connect() as connection:
         connection.execute(text("VACUUM ANALYZE"))
+
+
+def _create(engine: Engine, index: Index) -> None:
+    with transaction(engine) as connection:
+        connection.execute(text("SET LOCAL maintenance_work_mem = '512MB'"))
+        index.create(connection)
 
 
 def _name(number: int) -> str:

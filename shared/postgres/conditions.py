@@ -1,6 +1,7 @@
 """Translates a condition tree into SQL over the `filter_values` column.
 
-Names and values travel as bound parameters only: inside JSON, or as text arguments of functions.
+Names and values travel as bound parameters only: inside JSON, inside a path as JSON writes them, or
+as text arguments of functions.
 No expression is ever NULL, so a negation is the exact complement of its member.
 """
 
