@@ -51,6 +51,17 @@ def test_a_process_stays_for_the_next_file_of_any_format(reader: FileReader) -> 
     assert list_children() == before
 
 
+def test_a_process_stays_however_large_the_one_is_that_started_it(reader: FileReader) -> None:
+    ballast = b"x" * 320_000_000
+    before = list_children()
+    assert is_readable(reader)
+    del ballast
+    started = list_children() - before
+    assert len(started) == 1
+    assert is_readable(reader)
+    assert list_children() - before == started
+
+
 def test_a_refusal_comes_through_and_the_process_stays(reader: FileReader) -> None:
     assert is_readable(reader)
     started = list_children()
