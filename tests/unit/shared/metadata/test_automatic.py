@@ -57,6 +57,10 @@ def extract(name: Any, operator: Any, value: Any = None) -> Any:
         ("s", "not in", ["a", 1], ("not in", ["a", "1"])),
         ("s", "in", "Lyon, Paris", ("in", ["Lyon", "Paris"])),
         ("s", "empty", "whatever", ("empty",)),
+        ("n", "not empty", None, ("not empty",)),
+        ("t", "empty", None, ("empty",)),
+        ("b", "not empty", None, ("not empty",)),
+        ("l", "empty", None, ("empty",)),
         ("n", ">", "40", (">", 40)),
         ("n", ">=", 2.50, ("≥", 2.5)),
         ("n", "in", "1, 2", ("in", [1, 2])),
@@ -183,6 +187,11 @@ def test_c04_a_text_that_is_a_json_list_is_that_list(name: str) -> None:
     assert extract(name, "is", ' ["en,EN"] ') == ("is", ["en,EN"])
     assert extract(name, "is", "[en") == ("is", "[en")
     assert extract(name, "contains", '["en"]') == "contains takes no list"
+
+
+def test_c04_a_list_that_never_ends_is_a_text() -> None:
+    endless = "[" * 20_000
+    assert extract("s", "is", endless) == ("is", endless)
 
 
 def test_c04_the_words_of_manual_mode_are_read_too() -> None:
