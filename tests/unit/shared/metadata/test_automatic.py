@@ -296,10 +296,12 @@ def test_the_worked_examples_are_answers_that_would_be_used_whole() -> None:
     assert any(not question["query"].isascii() for question, _ in pairs)
 
 
-def test_every_operator_fits_some_type_and_is_in_the_prompt() -> None:
+def test_every_operator_fits_some_type_and_stands_in_the_prompt_beside_it() -> None:
     system, _ = write_prompt("q", FIELDS, TODAY)
     assert {each for known in OPERATORS.values() for each in known} == set(Operator)
-    assert all(f'"{operator}"' in system for operator in Operator)
+    for type_, known in OPERATORS.items():
+        listed = ", ".join(f'"{operator}"' for operator in known)
+        assert f"\n  {type_}: {listed}\n" in system
 
 
 def test_more_conditions_than_a_filter_takes_are_left_to_the_parser() -> None:

@@ -45,6 +45,11 @@ def test_a_condition_alone_may_have_the_words_of_manual_mode() -> None:
     assert read_answer(json.dumps(written)) == [written]
 
 
+def test_an_object_in_a_list_is_for_others_to_judge_alone_or_not() -> None:
+    assert read_answer('[{"field": "lang"}]') == [{"field": "lang"}]
+    assert read_answer('[{"field": "lang"}, {}]') == [{"field": "lang"}, {}]
+
+
 def test_an_answer_has_fifty_thousand_characters_at_most() -> None:
     assert read_answer(PLAIN.ljust(50_000)) == [TRIPLE]
     with pytest.raises(AnswerUnreadable, match="more than 50,000 characters"):
