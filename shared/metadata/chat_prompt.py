@@ -22,7 +22,7 @@ def write_prompt(query: str, fields: FieldTypes, today: date) -> tuple[str, str]
         today: what relative dates are counted from.
     """
     shown = {name: " or ".join(types) for name, types in fields.items()}
-    return _SYSTEM, _write_question(query, shown, today)
+    return _write_system(), _write_question(query, shown, today)
 
 
 def _write_question(query: str, fields: Mapping[str, str], today: date) -> str:
@@ -126,4 +126,5 @@ def _write_example(today: date, fields: Mapping[str, str], query: str, found: An
     return f"{_write_question(query, fields, today)}\n{_write(answer)}\n"
 
 
-_SYSTEM = _RULES % _list_operators() + "\n".join(_write_example(*each) for each in _EXAMPLES)
+def _write_system() -> str:
+    return _RULES % _list_operators() + "\n".join(_write_example(*each) for each in _EXAMPLES)

@@ -49,10 +49,16 @@ def is_crowded(hits: Sequence[Hit], depth: int) -> bool:
 @_reading()
 def read_hits(answer: JsonObject) -> list[Hit]:
     """Returns the hits of a text or keyword search, with what else they were to bring along."""
-    return [
+    hits = [
         Hit(_chunk_id(hit), _number(hit["_score"]), _read_cosine(hit), _read_bm25(hit))
         for hit in _hits(answer)
     ]
+    return sorted(hits, key=_best_first)
+
+
+def ties_across(hits: Sequence[Hit], depth: int) -> bool:
+    """Tells whether the last of `depth` hits ties with the one behind it."""
+    return len(hits) > depth and hits[depth - 1].score == hits[depth].score
 
 
 @_reading()
@@ -101,7 +107,7 @@ def _best_first(hit: Hit) -> tuple[float, str]:
 
 
 def _chunk_id(hit: Mapping[str, Any]) -> str:
-    chunk_id = hit["sort"][1]
+    chunk_id = hit["sort"][1] if "sort" in hit else hit["fields"]["chunk"][0]
     if not isinstance(chunk_id, str):
         raise TypeError("a chunk id is text")
     return chunk_id
@@ -120,7 +126,7 @@ def _read_bm25(hit: Mapping[str, Any]) -> float | None:
 
 
 def _read_cosine(hit: Mapping[str, Any]) -> float | None:
-    if "fields" not in hit:
+    if "cosine" not in hit.get("fields", {}):
         return None
     cosine = _number(hit["fields"]["cosine"][0])
     return None if cosine is None else _rounded(cosine)

@@ -5,7 +5,7 @@ hits takes longer than finding them.
 """
 
 import base64
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -45,7 +45,19 @@ def exact_vector_body(
 def text_body(
     scope: SearchScope, words: Sequence[str], depth: int, vector: Vector | None = None
 ) -> Body:
-    """Asks for chunks with any of the words, each counted as often as the query has it."""
+    """Asks for chunks with any of the words, each counted as often as the query has it.
+
+    Which of those come in that tie with the last one, the engine decides; that is quicker.
+    """
+    body = ordered_text_body(scope, words, depth, vector)
+    del body["sort"]
+    return body | {"docvalue_fields": ["chunk"]}
+
+
+def ordered_text_body(
+    scope: SearchScope, words: Sequence[str], depth: int, vector: Vector | None = None
+) -> Body:
+    """Asks for the same; of those that tie, the first by chunk id come in."""
     body = _ids(_any_of(scope, _match(words)), depth)
     return body if vector is None else body | _with_cosine(vector)
 
@@ -100,16 +112,25 @@ def filter_scope(scope: SearchScope) -> Body:
         for dataset, documents in scope.datasets
         if isinstance(documents, TheseDocuments)
     }
-    allowed: list[Body] = [{"terms": {"dataset": whole}}]
+    allowed: list[Sequence[Body]] = []
+    if whole or not listed:
+        allowed.append([_of_datasets(whole)])
     if listed:
-        some = [{"terms": {"dataset": list(listed)}}, _documents(_join(listed.values()))]
-        allowed.append({"bool": {"filter": some}})
-    passing: Body = {
-        "filter": [{"term": {"tenant": scope.tenant_id}}, {"bool": {"should": allowed}}]
-    }
+        allowed.append([_of_datasets(list(listed)), _documents(_join(listed.values()))])
+    passing: Body = {"filter": [{"term": {"tenant": scope.tenant_id}}]}
+    if len(allowed) == 1:
+        passing["filter"] += allowed[0]
+    else:
+        either = [{"bool": {"filter": clauses}} for clauses in allowed]
+        passing["filter"].append({"bool": {"should": either}})
     if scope.hidden:
         passing["must_not"] = [_documents(scope.hidden)]
     return {"bool": passing}
+
+
+def _of_datasets(ids: Sequence[str]) -> Body:
+    # A single term is read as the engine goes along; several are gathered first.
+    return {"term": {"dataset": ids[0]}} if len(ids) == 1 else {"terms": {"dataset": list(ids)}}
 
 
 def _join(allowlists: Iterable[BitMap]) -> BitMap:
@@ -133,12 +154,11 @@ def _any_of(scope: SearchScope, clauses: Sequence[Body]) -> Body:
 
 
 def _match(words: Sequence[str]) -> list[Body]:
-    alike: dict[int, list[str]] = defaultdict(list)
-    for word, times in Counter(words).items():
-        alike[times].append(word)
+    # One clause a word: the engine passes over what can't come in among clauses side by side, but
+    # not where they are one clause of a filtered query.
     return [
-        {"match": {"text": {"query": " ".join(group), "boost": times}}}
-        for times, group in alike.items()
+        {"match": {"text": {"query": word, "boost": times}}}
+        for word, times in Counter(words).items()
     ]
 
 

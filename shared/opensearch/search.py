@@ -65,8 +65,14 @@ class OpenSearchChunkSearch:
         """
         if not words:
             return []
-        body = queries.text_body(scope, words, depth, vector)
-        return answers.read_hits(self._search(scope.space, body, timeout))
+        deadline = time.monotonic() + timeout
+        body = queries.text_body(scope, words, depth + 1, vector)
+        hits = answers.read_hits(self._search(scope.space, body, timeout))
+        if answers.ties_across(hits, depth):
+            body = queries.ordered_text_body(scope, words, depth, vector)
+            remaining = deadline - time.monotonic()
+            hits = answers.read_hits(self._search(scope.space, body, remaining))
+        return hits[:depth]
 
     def search_keywords(
         self,

@@ -49,107 +49,43 @@ OPERATORS = ["->", "->>", "#>", "#>>", "@>", "<@", "?", "?|", "?&", "||", "-", "
 PATHS = ["$", "$.*", "$.**", "$[*]", "$.a.b", '$."a"', "$bound", "$[*] ? (@ > $bound)"]
 PATHS += ["$ ? (true)", "$[last]", "@", "exists(@)", "strict $", 'like_regex ".*"', "@.type()"]
 
+PATH_ENDS = [
+    '"[*] ? (true)', '") || (true', '\\") || (true', '") || (@ != "', "\\u0022) || (true", '"."b',
+    '" || "" == "', '"[*] ? (@ == "', "x') || (true", '" starts with "', '\n") || (true',
+]  # fmt: skip
+
 JSON = [
-    "{}",
-    "[]",
-    '""',
-    "null",
-    "true",
-    '{"a": 1}',
-    '["x"]',
-    '{"filled": ["text"]}',
-    '"]}',
-    '"}]}',
-]
-JSON += ['{"values": {"text": ["x"]}}', '", "', '": "', "'{}'::jsonb", "{a,b}", '{"a","b"}', "(,)"]
+    "{}", "[]", '""', "null", "true", '{"a": 1}', '["x"]', '{"filled": ["text"]}', '"]}', '"}]}',
+    '{"values": {"text": ["x"]}}', '", "', '": "', "'{}'::jsonb", "{a,b}", '{"a","b"}', "(,)",
+]  # fmt: skip
 
 ESCAPES = ["\\", "\\\\", "\\n", "\\0", "\\u0027", "\\u0000", "\\x27", "\\047", "U&'\\0027'", "%27"]
 ESCAPES += ["%2527", "%00", "%u0027", "&#39;", "&apos;", "&quot;", "\\N{APOSTROPHE}", "=27", "\\."]
 
 COMMENTS = [
-    "--",
-    "-- \n",
-    "/*",
-    "*/",
-    "/**/",
-    "/*/*",
-    "/*! x */",
-    "#",
-    "//",
-    "<!--",
-    ";",
-    ";--",
-    ";;",
-]
+    "--", "-- \n", "/*", "*/", "/**/", "/*/*", "/*! x */", "#", "//", "<!--", ";", ";--", ";;",
+]  # fmt: skip
 
 CONTROLS = [*map(chr, range(1, 32)), "\x7f", "\x85"]
 INVISIBLE = [c for c in _BASIC_PLANE if unicodedata.category(c) in {"Cf", "Zs", "Zl", "Zp"}]
 
 SCRIPTS = [
-    "عربى",
-    "עברית",
-    "\u202edcba\u202c",
-    "知识库",
-    "한국",
-    "\u1112\u1161\u11ab",
-    "हिन्दी",
-    "ไทย",
-]
-SCRIPTS += [
-    "e\u0301",
-    "a\u0323\u0307",
-    "Z" + "\u0310\u0321\u0334" * 20,
-    "ﬁ",
-    "İ",
-    "ß",
-    "Ω",
-    "\u212b",
-]
-SCRIPTS += [
-    "😀",
-    "👩‍👩‍👧",
-    "👍🏽",
-    "🇫🇷",
-    "1️⃣",
-    "𝒳",
-    "\U0010fffd",
-    "\ufffd",
-    "\uffff",
-    "\ue000",
-    "\ufdd0",
-]
+    "عربى", "עברית", "\u202edcba\u202c", "知识库", "한국", "\u1112\u1161\u11ab", "हिन्दी", "ไทย",
+    "e\u0301", "a\u0323\u0307", "Z" + "\u0310\u0321\u0334" * 20, "ﬁ", "İ", "ß", "Ω", "\u212b",
+    "😀", "👩‍👩‍👧", "👍🏽", "🇫🇷", "1️⃣", "𝒳", "\U0010fffd", "\ufffd", "\uffff", "\ue000", "\ufdd0",
+]  # fmt: skip
 
 NULLS = ["NULL", "null", "None", "nil", "undefined", "(null)", "\\N", "void", "DEFAULT", "false"]
 NUMBERS = [
-    "0",
-    "-0",
-    "7",
-    "007",
-    "7.0",
-    "7.",
-    ".5",
-    "1e3",
-    "1_000",
-    "1,000",
-    "0x1F",
-    "0b1",
-    "1e999",
-]
-NUMBERS += ["NaN", "Infinity", "-inf", "１２", "٣", "½", "Ⅻ", "²", "+7", "1e-7", "9" * 200, "1;2"]
+    "0", "-0", "7", "007", "7.0", "7.", ".5", "1e3", "1_000", "1,000", "0x1F", "0b1", "1e999",
+    "NaN", "Infinity", "-inf", "１２", "٣", "½", "Ⅻ", "²", "+7", "1e-7", "9" * 200, "1;2",
+]  # fmt: skip
 DATES = ["2025-02-30", "2025-04-09", "0000-00-00", "infinity", "now", "epoch", "allballs"]
 OURS = [
-    "filled",
-    "values",
-    "numbers",
-    "booleans",
-    "instants",
-    "bound",
-    "id",
-    "seq",
-    "ctid",
-    "public",
-]
-OURS += ["doc_metadata", "filter_values", "current_user", "__proto__", "constructor", "__class__"]
+    "filled", "values", "numbers", "booleans", "instants", "bound", "id", "seq", "ctid",
+    "public", "doc_metadata", "filter_values", "current_user", "__proto__", "constructor",
+    "__class__",
+]  # fmt: skip
 
 BLANKS = [" ", "  ", "\t", "\n", "\r\n", " x", "x ", "\u3000"]
 LONG = ["n" * LONGEST_NAME, "'" * LONGEST_NAME, "字" * LONGEST_NAME, "😀" * LONGEST_NAME]
@@ -161,6 +97,7 @@ _PLAIN = [
     *_put_into(["…", "a…'"], PLACES),
     *_put_into(["…", "'text' … 'x'"], OPERATORS),
     *_put_into(["…", "'…'"], PATHS),
+    *_put_into(["…", "a…", '…"'], PATH_ENDS),
     *JSON,
     *_put_into(["…", "a…'"], ESCAPES),
     *_put_into(["…", "x'…y"], COMMENTS),

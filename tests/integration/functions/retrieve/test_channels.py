@@ -4,8 +4,10 @@ import itertools
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from pg8000.core import CoreConnection
 
 from functions.retrieve.pool import Pool
 from shared.errors import ConfigurationError
@@ -45,6 +47,25 @@ def test_nothing_is_searched_where_the_filter_matches_nothing(
     assert watched.calls == []
 
 
+def test_nothing_is_searched_where_nothing_passes_in_any_of_several_datasets(
+    app: App, watched: Watched, dataset: str
+) -> None:
+    others = [app.dataset(), app.economy()]
+    app.put(others[0], "other", near("refund policy", 0.99), metadata={"lang": "de"})
+    app.put_text(others[1], "words", "refund policy", metadata={"lang": ["it", 3]})
+    found = app.with_search(watched).retrieve(
+        [dataset, *others],
+        "refund",
+        query_vector=None,
+        search_method="full_text_search",
+        metadata_filtering=where(("lang", "in", ["fr", "pt"])),
+    )
+    assert found["records"] == []
+    assert found["applied_filter"]["matched_documents"] == 0
+    assert found["timings_ms"].keys() == {"prefilter", "total"}
+    assert watched.calls == []
+
+
 def test_an_empty_dataset_is_not_searched(app: App, watched: Watched) -> None:
     assert app.with_search(watched).titles(app.dataset(), "refund") == []
     assert watched.calls == []
@@ -63,19 +84,43 @@ def test_a_filter_that_matches_in_one_dataset_searches_that_alone(app: App, data
         assert [record["title"] for record in found["records"]] == ["word"]
 
 
+@pytest.fixture
+def driven(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every statement that any engine has the driver send, kept ones each time they run."""
+    sent: list[str] = []
+
+    def watch(name: str) -> None:
+        send = getattr(CoreConnection, name)
+
+        def note(self: CoreConnection, *args: Any, **more: Any) -> Any:
+            sent.extend(each for each in [*args, *more.values()] if isinstance(each, str))
+            return send(self, *args, **more)
+
+        monkeypatch.setattr(CoreConnection, name, note)
+
+    for name in ("execute_simple", "execute_unnamed", "execute_named"):
+        watch(name)
+    return sent
+
+
 def test_disabled_mode_sends_no_statement_for_the_filter(
-    app: App, dataset: str, statements: list[str]
+    app: App, dataset: str, statements: list[str], driven: list[str]
 ) -> None:
     for filtering in (None, {"mode": "disabled"}, where()):
         statements.clear()
         found = app.retrieve(dataset, "refund", metadata_filtering=filtering)
         assert len(found["records"]) == 2
         assert len(statements) == 2  # datasets, passages
-        assert not any("filter_values" in each for each in statements)
-    statements.clear()
-    app.retrieve(dataset, "refund", metadata_filtering=where(("lang", "is", "zh")))
-    # Once to find the documents, once to answer none that has changed since.
-    assert ["filter_values" in each for each in statements] == [False, True, True]
+        for method in METHODS:
+            app.retrieve(dataset, "refund", search_method=method, metadata_filtering=filtering)
+    assert any("documents" in each for each in driven)
+    assert not any("filter_values" in each for each in driven)
+    for method in METHODS:
+        driven.clear()
+        filtering = where(("lang", "is", "zh"))
+        app.retrieve(dataset, "refund", search_method=method, metadata_filtering=filtering)
+        # Once to find the documents, once to answer none that has changed since.
+        assert ["filter_values" in each for each in driven].count(True) == 2, method
 
 
 @pytest.mark.parametrize("failure", [silence, refuse])

@@ -1,5 +1,6 @@
 """Metadata conditions through the API: the right documents, by every way to search."""
 
+import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -196,9 +197,15 @@ def test_a20_nothing_outside_the_filter_appears_in_any_mode(
     app.put(twin, "m1", near("alpha handbook", 0.5), metadata=M[0])
     app.put(twin, "m5", near("alpha handbook", 0.9), metadata=M[4])
     filtering = where(("lang", "is", "en"))
-    for query in ("handbook", "alpha", "alpha handbook", "handbook alpha alpha"):
+    chance = random.Random(method)  # noqa: S311
+    for _ in range(50):
         found = app.retrieve(
-            [corpus, twin], query, metadata_filtering=filtering, search_method=method, top_k=100
+            [corpus, twin],
+            " ".join([*chance.choices(["handbook", "alpha", "zebra", "m5"], k=4), "alpha"]),
+            query_vector=[chance.gauss(0, 1), chance.gauss(0, 1)],
+            metadata_filtering=filtering,
+            search_method=method,
+            top_k=chance.randint(2, 100),
         )
         assert [r["title"] for r in found["records"]] == ["m1", "m1"]
         assert {r["dataset_id"] for r in found["records"]} == {corpus, twin}

@@ -115,7 +115,7 @@ def test_i11_deleted_neighbours_take_no_place(
 def test_j03_the_text_channel_gives_as_many_hits_as_are_asked_for(
     index: OpenSearchChunkIndex, search: OpenSearchChunkSearch
 ) -> None:
-    index.upsert(NO_VECTORS, [chunk(f"c{n:02}", "refund") for n in range(40)])
+    index.upsert(NO_VECTORS, [chunk(f"c{n:02}", "refund") for n in reversed(range(40))])
     index.refresh(NO_VECTORS)
     found = search.search_text(scope(NO_VECTORS), ["refund"], 25, LIMIT)
     assert ids(found) == [f"c{n:02}" for n in range(25)]

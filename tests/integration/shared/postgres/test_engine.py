@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, bindparam, create_engine, func, literal, make_url, select, text
+from sqlalchemy import Engine, Integer, bindparam, create_engine, func, make_url, select, text
 from sqlalchemy.exc import ProgrammingError
 
 from shared.errors import ConfigurationError, DatabaseUnavailable
@@ -32,16 +32,19 @@ def test_what_is_no_url_of_a_database_is_a_wrong_setting(url: str) -> None:
     assert "secret" not in str(raised.value)
 
 
+@pytest.mark.parametrize("is_kept", [False, True])
 @pytest.mark.parametrize("use", [read, transaction])
 def test_no_answer_goes_to_another_question_after_a_parameter_that_cannot_be_sent(
-    pool_of_one: Engine, use: Any
+    pool_of_one: Engine, use: Any, is_kept: bool
 ) -> None:
     sent = {"first": "before", "second": "\ud800"}
+    asked = text("SELECT :first, :second").execution_options(prepared=is_kept)
     with pytest.raises(UnicodeEncodeError), use(pool_of_one) as connection:
-        connection.execute(text("SELECT :first, :second"), sent)
+        connection.execute(asked, sent)
+    echo = select(bindparam("number", type_=Integer)).execution_options(prepared=is_kept)
     for number in range(20):
         with read(pool_of_one) as connection:
-            assert connection.execute(select(literal(number))).scalar_one() == number
+            assert connection.execute(echo, {"number": number}).scalar_one() == number
 
 
 def test_a_connection_survives_an_error_of_the_database(pool_of_one: Engine) -> None:

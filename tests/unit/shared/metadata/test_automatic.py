@@ -57,6 +57,10 @@ def extract(name: Any, operator: Any, value: Any = None) -> Any:
         ("s", "not in", ["a", 1], ("not in", ["a", "1"])),
         ("s", "in", "Lyon, Paris", ("in", ["Lyon", "Paris"])),
         ("s", "empty", "whatever", ("empty",)),
+        ("n", "not empty", None, ("not empty",)),
+        ("t", "empty", None, ("empty",)),
+        ("b", "not empty", None, ("not empty",)),
+        ("l", "empty", None, ("empty",)),
         ("n", ">", "40", (">", 40)),
         ("n", ">=", 2.50, ("≥", 2.5)),
         ("n", "in", "1, 2", ("in", [1, 2])),
@@ -185,6 +189,11 @@ def test_c04_a_text_that_is_a_json_list_is_that_list(name: str) -> None:
     assert extract(name, "contains", '["en"]') == "contains takes no list"
 
 
+def test_c04_a_list_that_never_ends_is_a_text() -> None:
+    endless = "[" * 20_000
+    assert extract("s", "is", endless) == ("is", endless)
+
+
 def test_c04_the_words_of_manual_mode_are_read_too() -> None:
     answer = '{"conditions": [{"name": "n", "comparison_operator": "is", "value": 0}]}'
     found = extract_conditions(answer, FIELDS)
@@ -287,10 +296,12 @@ def test_the_worked_examples_are_answers_that_would_be_used_whole() -> None:
     assert any(not question["query"].isascii() for question, _ in pairs)
 
 
-def test_every_operator_fits_some_type_and_is_in_the_prompt() -> None:
+def test_every_operator_fits_some_type_and_stands_in_the_prompt_beside_it() -> None:
     system, _ = write_prompt("q", FIELDS, TODAY)
     assert {each for known in OPERATORS.values() for each in known} == set(Operator)
-    assert all(f'"{operator}"' in system for operator in Operator)
+    for type_, known in OPERATORS.items():
+        listed = ", ".join(f'"{operator}"' for operator in known)
+        assert f"\n  {type_}: {listed}\n" in system
 
 
 def test_more_conditions_than_a_filter_takes_are_left_to_the_parser() -> None:

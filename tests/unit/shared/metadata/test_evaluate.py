@@ -60,6 +60,12 @@ def test_says_the_same_as_the_rules_read_naively(
         (5, "is", "5.0", True),
         ("5.0", "is", 5, True),
         (["b", 9], ">", 8, True),
+        (5, ">", 5, False),
+        (5, "<", 5, False),
+        (5, "≥", 5, True),
+        (5, "≤", 5, True),
+        (0, "before", "1970-01-01", False),
+        (0, "after", "1970-01-01", False),
     ],
 )
 def test_corners(stored: Any, operator: str, value: Any, expected: bool) -> None:

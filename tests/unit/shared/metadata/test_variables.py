@@ -76,8 +76,9 @@ def test_refuses(value: Any, pointer: str, named: str) -> None:
     assert [problem.pointer for problem in refusal.value.problems] == [pointer]
 
 
-@pytest.mark.parametrize("text", ["{{" + "a" * 1_000_000, "{{" + " " * 1_000_000, "{{a}" * 250_000])
-def test_a_placeholder_without_an_end_is_plain_text_however_long(text: str) -> None:
+@pytest.mark.parametrize(("start", "unit"), [("{{", "a"), ("{{", " "), ("", "{{a}"), ("", "{{")])
+def test_a_placeholder_without_an_end_is_plain_text_however_long(start: str, unit: str) -> None:
+    text = start + unit * 250_000
     assert fill_variables(text, INPUTS, "/value") == text
 
 

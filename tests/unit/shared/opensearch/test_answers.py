@@ -46,6 +46,25 @@ def test_text_hits_carry_the_cosine_where_there_is_one() -> None:
     assert found == [Hit("a", 2.5, 0.6), Hit("b", 1.0, None)]
 
 
+def test_a_chunk_id_is_read_from_its_column_where_nothing_was_sorted() -> None:
+    columns = [
+        {"_score": 1.0, "fields": {"chunk": [name], "cosine": [cosine]}}
+        for name, cosine in [("c", 0.5), ("b", None)]
+    ]
+    found = answers.read_hits(answer({"_score": 2.0, "fields": {"chunk": ["d"]}}, *columns))
+    assert found == [Hit("d", 2.0), Hit("b", 1.0), Hit("c", 1.0, 0.5)]
+
+
+def test_a_tie_across_the_cut_is_seen() -> None:
+    hits = [Hit("a", 3.0), Hit("b", 2.0), Hit("c", 2.0)]
+    assert [answers.ties_across(hits, depth) for depth in (1, 2, 3, 4)] == [
+        False,
+        True,
+        False,
+        False,
+    ]
+
+
 def test_hits_carry_the_bm25_that_they_bring_along() -> None:
     brought = answer(hit("a", 0.9, matched_queries={"bm25": 14.5}), hit("b", 0.8))
     assert answers.read_vector_hits(brought, "cosinesimil") == [
