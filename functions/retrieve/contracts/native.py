@@ -143,17 +143,24 @@ def _plan(settings: RetrievalBody, sent: FusionBody | None, *, is_apart: bool) -
         raise InvalidRequest.at(
             "/fusion/method", f"{fusion.method} belongs to hybrid_search, not to {method}"
         )
-    # Cosines of different models are not compared, even where a reranking model fails.
-    before_model = FusionMethod.RRF if is_apart else FusionMethod.WEIGHTED_SCORE
     weights = fusion.weights
     return FusionPlan(
         search_method=method,
-        method=before_model if is_reranked else FusionMethod(fusion.method),
+        method=_choose_fusion(method, fusion, is_apart=is_apart),
         weights=Weights(weights.vector, weights.keyword) if weights else None,
         keyword_scoring=KeywordScoring(fusion.keyword_scoring),
         rank_constant=fusion.rank_constant,
         threshold=settings.score_threshold,
     )
+
+
+def _choose_fusion(method: SearchMethod, fusion: FusionBody, *, is_apart: bool) -> FusionMethod:
+    if fusion.method == RERANKED:
+        # Cosines of different models are not compared, even where a reranking model fails.
+        return FusionMethod.RRF if is_apart else FusionMethod.WEIGHTED_SCORE
+    if method is not SearchMethod.HYBRID:
+        return FusionMethod.WEIGHTED_SCORE
+    return FusionMethod(fusion.method)
 
 
 def _read_reranking(fusion: FusionBody | None) -> Reranking | None:
