@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, FiniteFloat, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from functions.retrieve.contracts.attachments import (
     MOST_ATTACHMENTS,
@@ -17,7 +17,15 @@ from functions.retrieve.query import Applied, AutomaticFilter, Query, Reranking,
 from shared.errors import InvalidRequest
 from shared.fusion.fuse import FusionMethod, FusionPlan, KeywordScoring
 from shared.fusion.weighted import Weights
-from shared.http.bodies import NEEDS_VECTORS, RERANKED, Body, FusionBody, QueryText, RetrievalBody
+from shared.http.bodies import (
+    NEEDS_VECTORS,
+    RERANKED,
+    Body,
+    FusionBody,
+    Numbers,
+    QueryText,
+    RetrievalBody,
+)
 from shared.metadata.conditions import Joiner, Tree
 from shared.metadata.parse import parse_filter
 from shared.metadata.variables import fill_conditions
@@ -54,7 +62,7 @@ class RetrieveBody(RetrievalBody):
     on_channel_failure: Literal["degrade", "error"] = "degrade"
     deadline_ms: Annotated[int, Field(ge=1, le=60_000)] = 2_500
     explain: bool = False
-    query_vector: list[FiniteFloat] | None = None
+    query_vector: Numbers | None = None
 
     @field_validator("query")
     @classmethod
