@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from functions.ingest.formats.options import Options
 from functions.ingest.parts import Parts
 from functions.ingest.pipeline import ingest
+from functions.ingest.reader import FileReader
 from functions.migrate.run import upgrade
 from shared.clients import connect_database, connect_search
 from shared.content.folder import FolderContentStore
@@ -46,6 +48,7 @@ def ingesting(settings: Settings) -> Iterator["Examples"]:
                     content=FolderContentStore(Path(folder)),
                     embedder_for=FakeEmbedder,
                     objects=FakeObjects(),
+                    reader=FileReader(Options()),
                     max_bytes=settings.document_max_bytes,
                 )
             )

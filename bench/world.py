@@ -19,8 +19,10 @@ import numpy as np
 import urllib3
 from sqlalchemy import Engine
 
+from functions.ingest.formats.options import Options
 from functions.ingest.parts import Parts as IngestParts
 from functions.ingest.pipeline import ingest
+from functions.ingest.reader import FileReader
 from functions.migrate.run import upgrade
 from local.stack import start
 from shared.clients import connect_database, connect_search
@@ -129,6 +131,7 @@ class Sender:
             content=FolderContentStore(Path(settings.content_url.removeprefix("file://"))),
             embedder_for=lambda _: None,
             objects=NoObjects(),
+            reader=FileReader(Options()),
             max_bytes=10**9,
         )
 

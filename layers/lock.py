@@ -14,21 +14,33 @@ HERE = Path(__file__).parent
 LAYERS: Mapping[str, tuple[str, ...]] = {
     # Apart from the others: it is the largest, and Lambda brings one of its own to fall back on.
     "aws": ("boto3",),
-    # What every function imports; idna, as the layers web and search both need it.
+    # What every function imports; idna, as the layers web and search both need it; and what tells
+    # a file's encoding and front matter, where documents are taken in.
     "base": (
         "aws-lambda-powertools",
+        "charset-normalizer",
         "idna",
         "numpy",
         "pg8000",
         "pydantic",
         "pydantic-settings",
         "pyroaring",
+        "pyyaml",
         "sqlalchemy",
         "urllib3",
     ),
     "web": ("fastapi", "mangum"),
     "search": ("jieba", "opensearch-py", "pystemmer", "rjieba"),
-    "files": ("markdown-it-py",),
+    # pycryptodome is pypdf's, for files that are encrypted though nobody needs a password.
+    "files": (
+        "markdown-it-py",
+        "openpyxl",
+        "pycryptodome",
+        "pypdf",
+        "python-docx",
+        "python-pptx",
+        "selectolax",
+    ),
     "schema": ("alembic",),
 }
 """Every layer's direct dependencies. The template says which function has which layers."""

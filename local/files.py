@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from functions.ingest.parse import parse
-from functions.ingest.sidecar import SIDECAR, parse_sidecar
+from functions.ingest.formats.plain import read_text
 from shared.errors import DocumentRefused, InvalidRequest, WinnowError
+from shared.files.sidecar import SIDECAR, parse_sidecar
 from shared.text import check_text
 
 SUFFIXES = {".txt", ".md", ".markdown"}
@@ -72,7 +72,7 @@ def read_document(file: SourceFile) -> dict[str, Any]:
         body = {
             "name": file.path.name,
             "external_id": file.external_id,
-            "text": parse(data, "", file.path.name).text,
+            "text": read_text(data, None).text,
             "metadata": metadata,
         }
         check_text(body)

@@ -122,8 +122,8 @@ class DocumentRefused(WinnowError):
     """The document can't be used, and trying again won't help.
 
     Attributes:
-        code: one of no_text, encoding, too_large, unsupported, broken, embedding, metadata,
-            sidecar, internal.
+        code: one of no_text, password, encoding, too_large, expands_too_far, unsupported, broken,
+            embedding, metadata, sidecar, internal.
     """
 
     def __init__(self, code: str, reason: str) -> None:

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-from pyroaring import BitMap
+if TYPE_CHECKING:  # they take long to load, and what reads files has no use for them
+    import numpy as np
+    from numpy.typing import NDArray
+    from pyroaring import BitMap
 
 type Vector = NDArray[np.float32]
 """One embedding, shape (dimension,)."""
@@ -88,11 +89,27 @@ CHUNKS_MEDIA_TYPE = "application/vnd.winnow.chunks+json"
 NO_VECTORS = EmbeddingSpace("none", "none", 0)
 
 
+class Strategy(StrEnum):
+    """How documents are cut into chunks."""
+
+    HEADINGS = "headings"
+    GENERAL = "general"
+    PARENT_CHILD = "parent_child"
+    QUESTION_ANSWER = "question_answer"
+    WHOLE = "whole"
+
+
 @dataclass(frozen=True, slots=True)
 class Chunking:
-    """How documents are cut. Sizes in tokens of `functions.ingest.tokens`."""
+    """How documents are cut. Sizes in tokens of `functions.ingest.tokens`.
 
-    strategy: str = "headings"
+    Attributes:
+        size: the most that is searched as one.
+        overlap: the most that a chunk repeats of the one before.
+        delimiter: of `general`: where a chunk ends, wherever it stands; None = nowhere.
+    """
+
+    strategy: Strategy = Strategy.HEADINGS
     size: int = 400
     overlap: int = 40
     delimiter: str | None = None
@@ -146,6 +163,9 @@ class Document:
         live_version: the version that queries find; None while there is none.
         index_version: the external version of its newest write to the search index.
         content_key: where the content store keeps the raw bytes of `version`.
+        title: what its content calls itself, where that is not the name.
+        encoding: how its bytes were written, where they are text; `guessed` if nobody said so.
+        left_out: what was not read of its content, each in words.
         metadata: as it was sent.
     """
 
@@ -164,6 +184,10 @@ class Document:
     content_key: str | None
     media_type: str | None
     content_hash: str | None
+    title: str | None
+    encoding: str | None
+    guessed: bool
+    left_out: Sequence[str]
     chunking: JsonObject | None
     indexing_status: IndexingStatus
     error_code: str | None
@@ -206,11 +230,23 @@ def put_heading(heading: str, text: str) -> str:
     return f"{heading}\n{text}" if heading else text
 
 
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """A piece that is not searched itself, but returned for the smaller ones it was cut into."""
+
+    text: str
+    span: Span
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
     """A piece that the chunker cut.
 
     Its text is document[span.start:span.end]; the heading path is outside it.
+
+    Attributes:
+        page: the one that it begins on, from 1; None in a document without pages.
+        parent: what is returned when this piece is found; None = itself.
     """
 
     text: str
@@ -219,6 +255,7 @@ class Passage:
     heading: str = ""
     page: int | None = None
     vector: Vector | None = None
+    parent: Parent | None = None
 
     @property
     def searchable_text(self) -> str:
@@ -272,7 +309,7 @@ class AllDocuments:
 class TheseDocuments:
     """The documents that pass a filter, by their `seq`; never empty."""
 
-    seqs: BitMap
+    seqs: "BitMap"
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +333,7 @@ class SearchScope:
     tenant_id: str
     space: EmbeddingSpace
     datasets: Sequence[tuple[str, AllDocuments | TheseDocuments]]
-    hidden: BitMap
+    hidden: "BitMap"
 
 
 class Hit(NamedTuple):

@@ -76,6 +76,10 @@ class Settings(ModelSettings):
     """Comma-separated host:port that external knowledge bases may have, whatever their address."""
     request_max_bytes: int = Field(default=8_000_000, ge=1_000)
     document_max_bytes: int = Field(default=10_000_000, ge=1)
+    document_max_expanded_bytes: int = Field(default=100_000_000, ge=1)
+    """How far a file may expand: the parts of an Office file, the text of any."""
+    include_hidden: bool = False
+    """Read what files hide from their readers: sheets, rows, columns, slides, text, elements."""
     wait_seconds: float = Field(default=25.0, gt=0)
 
 

@@ -7,14 +7,20 @@ from collections.abc import Iterator
 import numpy as np
 
 from functions.ingest.breaks import Breaks, TokenIndices, find_breaks
-from functions.ingest.tokens import find_tokens
+from functions.ingest.tokens import TokenSpans, find_tokens
 from shared.model import Span
 
+WINDOW = 200_000
+"""Characters whose tokens and breaks are found at once: these take many times the text's memory."""
+
+_MARGIN = 64  # tokens at a window's end that may look different with what comes after it
 _NONE_AFTER = sys.maxsize
 _NONE_BEFORE = 0
 
 
-def cut(text: str, budget: int, overlap: int = 0, body: int = 0) -> Iterator[Span]:
+def cut(
+    text: str, budget: int, overlap: int = 0, body: int = 0, within: Span | None = None
+) -> Iterator[Span]:
     """Yields the spans of a text's pieces; together they hold all that is not white space.
 
     A piece is as long as the budget allows, but ends with a paragraph where that fills more than
@@ -22,24 +28,59 @@ def cut(text: str, budget: int, overlap: int = 0, body: int = 0) -> Iterator[Spa
     over the budget. The next piece starts at most `overlap` tokens before that end, at a sentence,
     else at a word. Starts and ends strictly rise; no piece starts or ends with white space.
 
+    Takes time linear in the text and memory for a window of it.
+
     Args:
         text: what is cut.
         budget: the most tokens of a piece, at least 1.
         overlap: the most tokens that a piece repeats of the one before; at most half the budget.
         body: the first character after the text's heading lines; no piece ends there, so that they
             stay with what follows.
+        within: the part of the text that is cut; None = all of it.
     """
-    tokens = find_tokens(text)
+    begin, stop = (within.start, within.end) if within else (0, len(text))
+    done, size = begin, WINDOW  # `done`: where the last piece ended; it began at `begin`
+    while True:
+        end = min(begin + size, stop)
+        window = Span(begin, end)
+        pieces = list(_cut_window(text, window, done, budget, overlap, body, is_last=end == stop))
+        yield from pieces
+        if end == stop:
+            return
+        if pieces:
+            begin, done, size = pieces[-1].start, pieces[-1].end, WINDOW
+        else:
+            size *= 2  # much white space, or one piece alone is longer
+
+
+def _cut_window(
+    text: str, window: Span, done: int, budget: int, overlap: int, body: int, *, is_last: bool
+) -> Iterator[Span]:
+    """Yields the pieces after `done`, where that of the window's first token ended; if it did.
+
+    Tokens look at nothing before them, so those of a window that starts with one are those of the
+    whole text.
+    """
+    words = text[window.start : window.end]
+    tokens = find_tokens(words)
     total = len(tokens)
-    if 0 < total <= budget:
-        yield Span(int(tokens[0, 0]), int(tokens[-1, 1]))
+    start = 0
+    end = int(np.searchsorted(tokens[:, 0], done - window.start))
+    if is_last and not end and 0 < total <= budget:
+        yield _span(window, tokens, 0, total)
         return
-    breaks = _hold_heading(find_breaks(text, tokens), int(np.searchsorted(tokens[:, 0], body)))
-    start = end = 0
+    first = int(np.searchsorted(tokens[:, 0], body - window.start))
+    breaks = _hold_heading(find_breaks(words, tokens), first)
     while end < total:
         start = _choose_start(breaks, start, end, overlap) if end else 0
+        if not is_last and start + budget + _MARGIN >= total:
+            return
         end = _choose_end(breaks, start, end, budget) if start + budget < total else total
-        yield Span(int(tokens[start, 0]), int(tokens[end - 1, 1]))
+        yield _span(window, tokens, start, end)
+
+
+def _span(window: Span, tokens: TokenSpans, start: int, end: int) -> Span:
+    return Span(window.start + int(tokens[start, 0]), window.start + int(tokens[end - 1, 1]))
 
 
 def _hold_heading(breaks: Breaks, body: int) -> Breaks:

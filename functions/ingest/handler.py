@@ -14,8 +14,10 @@ from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from functions.ingest.events import ObjectChange, parse_record
+from functions.ingest.formats.options import Options
 from functions.ingest.parts import Parts
 from functions.ingest.pipeline import ingest
+from functions.ingest.reader import FileReader
 from functions.ingest.sources import take_object
 from shared.clients import connect_database, connect_search
 from shared.content.objects import S3ObjectReader
@@ -77,6 +79,12 @@ def build_parts() -> Parts:
         content=open_content_store(settings.content_url, timeout=settings.content_timeout_seconds),
         embedder_for=lambda space: make_embedder(space, settings),
         objects=S3ObjectReader(timeout=settings.content_timeout_seconds),
+        reader=FileReader(
+            Options(
+                most_expanded=settings.document_max_expanded_bytes,
+                include_hidden=settings.include_hidden,
+            )
+        ),
         max_bytes=settings.document_max_bytes,
     )
 

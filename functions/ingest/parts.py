@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
+from functions.ingest.reader import FileReader
 from shared.model import EmbeddingSpace
 from shared.ports import ChunkIndex, ContentStore, Embedder, ObjectReader
 
@@ -16,6 +17,7 @@ class Parts:
     Attributes:
         embedder_for: returns the embedder of a space; None where every chunk brings its vector.
         objects: reads what users put into buckets.
+        reader: reads files that are more than text.
         max_bytes: the largest document that is read.
     """
 
@@ -24,4 +26,5 @@ class Parts:
     content: ContentStore
     embedder_for: Callable[[EmbeddingSpace], Embedder | None]
     objects: ObjectReader
+    reader: FileReader
     max_bytes: int

@@ -3,30 +3,56 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from uuid import UUID, uuid5
 
 from functions.ingest.chunk import chunk
 from functions.ingest.parse import parse
+from functions.ingest.reader import FileReader
 from shared.errors import DocumentRefused
-from shared.model import CHUNKS_MEDIA_TYPE, Dataset, Document, Passage
+from shared.model import CHUNKS_MEDIA_TYPE, Dataset, Document, Passage, Span
 from shared.models.vectors import as_vector, unit
 
 
-def cut_passages(document: Document, dataset: Dataset, data: bytes) -> list[Passage]:
-    """Returns the passages of a document's content, none of them blank.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """What a document's bytes hold.
+
+    Attributes:
+        passages: none of them blank; at least one.
+        title: what the content calls itself.
+        encoding: how the bytes were written, where they are text; `guessed` if nobody said so.
+        left_out: what was not read, each in words.
+    """
+
+    passages: Sequence[Passage]
+    title: str | None = None
+    encoding: str | None = None
+    guessed: bool = False
+    left_out: Sequence[str] = ()
+
+
+def read_content(document: Document, dataset: Dataset, data: bytes, reader: FileReader) -> Content:
+    """Returns what a document's bytes hold, cut as its dataset says.
 
     Raises:
         DocumentRefused: the bytes can't be read, or hold no text.
     """
     if document.media_type == CHUNKS_MEDIA_TYPE:
-        passages = _take_chunks(dataset, data)
+        content = Content(passages=_take_chunks(dataset, data))
     else:
-        parsed = parse(data, document.media_type or "", document.name)
-        passages = chunk(parsed, dataset.chunking)
-    if not passages:
+        parsed = parse(data, document.media_type or "", reader)
+        content = Content(
+            passages=chunk(parsed, dataset.chunking),
+            title=parsed.title,
+            encoding=parsed.encoding,
+            guessed=parsed.guessed,
+            left_out=parsed.left_out,
+        )
+    if not content.passages:
         raise DocumentRefused("no_text", "the document holds no text")
-    return passages
+    return content
 
 
 def _take_chunks(dataset: Dataset, data: bytes) -> list[Passage]:
@@ -59,3 +85,16 @@ def name_chunks(document: Document, passages: Sequence[Passage]) -> list[str]:
         ids.append(str(uuid5(UUID(document.dataset_id), f"{document.id}/{text}/{seen[text]}")))
         seen[text] += 1
     return ids
+
+
+def name_parents(document: Document, passages: Sequence[Passage]) -> list[str | None]:
+    """Returns the id of each passage's parent, made as a chunk's is; None where it has none."""
+    seen: Counter[str] = Counter()
+    ids: dict[Span, str] = {}
+    for parent in (passage.parent for passage in passages if passage.parent is not None):
+        if parent.span not in ids:
+            text = sha256(parent.text.encode()).hexdigest()
+            name = f"{document.id}/parent/{text}/{seen[text]}"
+            ids[parent.span] = str(uuid5(UUID(document.dataset_id), name))
+            seen[text] += 1
+    return [None if p.parent is None else ids[p.parent.span] for p in passages]

@@ -1,12 +1,13 @@
 """Chunks, memberships, the write's index_version and the outbox row: one transaction."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Engine
 
-from functions.ingest.passages import name_chunks
+from functions.ingest.passages import Content, name_chunks, name_parents
+from shared.chunking import show_chunking
 from shared.fusion.keywords import dify_keywords, pack_keywords
 from shared.model import Action, Dataset, Document, IndexingStatus, Passage, Vector
 from shared.postgres import outbox
@@ -21,6 +22,7 @@ from shared.postgres.chunks import (
 from shared.postgres.documents import lock_version, write_locked
 from shared.postgres.engine import read, transaction
 from shared.postgres.outbox import Taken
+from shared.postgres.parents import store_parents
 from shared.postgres.versions import draw_version
 
 
@@ -51,10 +53,10 @@ def persist(
     taken: Taken,
     dataset: Dataset,
     document: Document,
-    passages: Sequence[Passage],
+    content: Content,
     new: Sequence[tuple[Passage, Vector | None]],
 ) -> Persisted | None:
-    """Makes the passages the content of the document's version.
+    """Makes what was read the content of the document's version.
 
     Where queries find that version already, cut otherwise, its chunks become members only when they
     are in the index.
@@ -62,19 +64,29 @@ def persist(
     Returns:
         What is to be published; None where a newer change won in the meantime.
     """
+    passages = content.passages
     ids = dict(zip((p.position for p in passages), name_chunks(document, passages), strict=True))
     stored = [_chunk(ids[passage.position], passage, vector) for passage, vector in new]
-    members = [_member(ids[passage.position], passage) for passage in passages]
+    parents = list(zip(passages, name_parents(document, passages), strict=True))
+    members = [_member(ids[passage.position], passage, parent) for passage, parent in parents]
+    texts = {id_: p.parent.text for p, id_ in parents if p.parent is not None and id_ is not None}
     with transaction(engine) as connection:
         locked = lock_version(connection, document)
         if locked is None or locked.deleted_at is not None:
             return None
         held = list_stored_ids(connection, document.id)
         is_live = locked.live_version == locked.version
-        values: dict[str, Any] = {"chunking": asdict(dataset.chunking)}
+        values: dict[str, Any] = {
+            "title": content.title,
+            "encoding": content.encoding,
+            "guessed": content.guessed,
+            "left_out": list(content.left_out),
+            "chunking": show_chunking(dataset.chunking),
+        }
         if is_live and held == set(ids.values()) and has_members(connection, locked, members):
             values["indexing_status"] = IndexingStatus.COMPLETED
             return Persisted(write_locked(connection, locked, values), is_settled=True)
+        store_parents(connection, locked, texts)
         store_chunks(connection, document.id, [c for c in stored if c.id not in held])
         values["index_version"] = draw_version(connection)
         values["indexing_status"] = IndexingStatus.INDEXING
@@ -95,7 +107,7 @@ def _chunk(id_: str, passage: Passage, vector: Vector | None) -> StoredChunk:
     )
 
 
-def _member(id_: str, passage: Passage) -> Membership:
+def _member(id_: str, passage: Passage, parent_id: str | None) -> Membership:
     span = passage.span
     return Membership(
         id_,
@@ -103,4 +115,5 @@ def _member(id_: str, passage: Passage) -> Membership:
         passage.page,
         span.start if span else None,
         span.end if span else None,
+        parent_id,
     )

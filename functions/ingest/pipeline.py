@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from functions.ingest.embed import embed
 from functions.ingest.parts import Parts
-from functions.ingest.passages import cut_passages
+from functions.ingest.passages import read_content
 from functions.ingest.persist import Persisted, find_new, persist
 from functions.ingest.publish import publish, remove
 from shared.errors import (
@@ -112,12 +112,12 @@ def _process(taken: Taken, dataset: Dataset, document: Document, parts: Parts) -
         data = parts.content.get(document.content_key or "")
     except ContentMissing as error:
         raise DocumentRefused("internal", "its content is not in the content store") from error
-    passages = cut_passages(document, dataset, data)
+    content = read_content(document, dataset, data, parts.reader)
     _show(parts, document, IndexingStatus.SPLITTING)
-    new = find_new(parts.engine, document, passages)
+    new = find_new(parts.engine, document, content.passages)
     vectors = embed(dataset.space, new, _find_embedder(dataset, parts) if new else None)
     pairs = list(zip(new, vectors, strict=True))
-    return persist(parts.engine, taken, dataset, document, passages, pairs)
+    return persist(parts.engine, taken, dataset, document, content, pairs)
 
 
 def _find_embedder(dataset: Dataset, parts: Parts) -> Embedder | None:

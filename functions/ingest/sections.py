@@ -1,10 +1,13 @@
 """Splits a document at its headings into sections, each with its path of headings."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
 from functions.ingest.document import Heading, ParsedDocument
+
+_WORD = re.compile(r"\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +36,8 @@ def split_sections(document: ParsedDocument) -> Iterator[Section]:
     """
     text, headings = document.text, document.headings
     first = headings[0].span.start if headings else len(text)
-    if _has_words(text, 0, first):
-        yield Section((), 0, 0, first)
+    if _has_words(text, document.start, first):
+        yield Section((), document.start, document.start, first)
     ancestors: list[Heading] = []
     start: int | None = None
     for heading, below in zip_longest(headings, headings[1:]):
@@ -49,4 +52,4 @@ def split_sections(document: ParsedDocument) -> Iterator[Section]:
 
 
 def _has_words(text: str, start: int, end: int) -> bool:
-    return bool(text[start:end].strip())
+    return _WORD.search(text, start, end) is not None

@@ -1,10 +1,9 @@
 """What users put into a bucket: an object's present state becomes a document, or ends one.
 
 Objects lie under datasets/<dataset id>/…; `<key>.metadata.json` beside one holds its metadata, as
-Bedrock's {"metadataAttributes": {…}}.
+Bedrock's {"metadataAttributes": {…}}. It wins over what a Markdown file says of itself.
 """
 
-import mimetypes
 import re
 from dataclasses import replace
 from hashlib import sha256
@@ -14,9 +13,18 @@ from typing import Any
 from sqlalchemy import Engine
 
 from functions.ingest.events import ObjectChange
-from functions.ingest.sidecar import SIDECAR, SIDECAR_MAX_BYTES, parse_sidecar
-from shared.errors import ChangeMalformed, DocumentRefused, InvalidRequest, Overtaken
+from shared.errors import (
+    ChangeMalformed,
+    DocumentRefused,
+    InvalidRequest,
+    Overtaken,
+    UnsupportedMediaType,
+)
+from shared.files.front_matter import read_own_metadata
+from shared.files.media import find_media_type
+from shared.files.sidecar import SIDECAR, SIDECAR_MAX_BYTES, parse_sidecar
 from shared.metadata.fields import check_types
+from shared.metadata.filter_values import validate_metadata
 from shared.model import Change, Dataset, IndexingStatus, JsonObject
 from shared.ports import ContentStore, ObjectReader
 from shared.postgres.datasets import find_dataset
@@ -24,6 +32,7 @@ from shared.postgres.documents import DocumentWrite, end_source, find_document, 
 from shared.postgres.engine import read, transaction
 from shared.postgres.fields import list_declared
 from shared.postgres.intake import accept_document, name_content, name_document
+from shared.telemetry import logger
 
 _KEY = re.compile(r"datasets/(?P<dataset>[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/.*[^/]", re.S)
 _TRIES = 3
@@ -90,15 +99,22 @@ def _take(
     except _TooLarge as error:
         raise _refuse(engine, write, "too_large", str(error)) from error
     if data is None:
-        return None if _is_sidecar(event) else _end(engine, write)
+        if _is_sidecar(event):
+            logger.info("a sidecar waits for its file", key=event.key)
+            return None
+        return _end(engine, write)
     try:
-        metadata = _read_sidecar(objects, event.bucket, key + SIDECAR)
-        _check_types(engine, dataset, metadata)
+        media_type = find_media_type(write.name, "", data)
+        metadata = _gather_metadata(event, engine, objects, dataset, data, media_type)
+    except UnsupportedMediaType as error:
+        raise _refuse(engine, write, "unsupported", str(error)) from error
     except ValueError as error:
         raise _refuse(engine, write, "sidecar", f"{write.name}{SIDECAR}: {error}") from error
     except InvalidRequest as error:
-        raise _refuse(engine, write, "metadata", f"{write.name}{SIDECAR}: {error}") from error
-    write = replace(write, metadata=metadata, content_hash=sha256(data).hexdigest())
+        raise _refuse(engine, write, "metadata", str(error)) from error
+    write = replace(
+        write, metadata=metadata, media_type=media_type, content_hash=sha256(data).hexdigest()
+    )
     document, change = accept_document(engine, content, write, data)
     refused = change is None and document.indexing_status is IndexingStatus.ERROR
     if refused and document.sequencer == write.sequencer:
@@ -134,7 +150,7 @@ def _identify(event: ObjectChange, engine: Engine) -> tuple[Dataset, DocumentWri
         metadata={},
         content_key=name_content(dataset, document_id),
         content_hash="",
-        media_type=mimetypes.guess_type(key)[0] or "application/octet-stream",
+        media_type="",
         # A sidecar has a sequencer of its own, which orders nothing about its object.
         sequencer=None if _is_sidecar(event) else event.sequencer,
         seen_version=current.version if current else 0,
@@ -165,10 +181,26 @@ def _refuse(engine: Engine, write: DocumentWrite, code: str, reason: str) -> Doc
     return DocumentRefused(code, reason)
 
 
-def _check_types(engine: Engine, dataset: Dataset, metadata: JsonObject) -> None:
+def _gather_metadata(
+    event: ObjectChange,
+    engine: Engine,
+    objects: ObjectReader,
+    dataset: Dataset,
+    data: bytes,
+    media_type: str,
+) -> JsonObject:
+    """Returns an object's metadata: its sidecar's, then what its own front matter has besides."""
+    own = read_own_metadata(data, media_type)
+    key = event.key.removesuffix(SIDECAR)
+    sidecar = _read_sidecar(objects, event.bucket, key + SIDECAR)
     with read(engine) as connection:
         declared = list_declared(connection, dataset.id)
-    check_types(metadata, declared, "/metadataAttributes")
+    check_types(sidecar, declared, f"{PurePosixPath(key).name}{SIDECAR}: /metadataAttributes")
+    validate_metadata(own, "front matter: ")
+    check_types(own, declared, "front matter: ")
+    metadata = {**own, **sidecar}
+    validate_metadata(metadata, "front matter and sidecar: ")
+    return metadata
 
 
 def _read_sidecar(objects: ObjectReader, bucket: str, key: str) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from pydantic import ValidationError
 
 from functions.manage.bodies import ChunkBody, DocumentBody
 from shared.errors import InvalidRequest, Problem, TooLarge
+from shared.files.front_matter import read_own_metadata
 from shared.http.problems import problems_of
 from shared.metadata.fields import FieldType, check_types
 from shared.metadata.filter_values import validate_metadata
-from shared.model import CHUNKS_MEDIA_TYPE, Dataset
+from shared.model import CHUNKS_MEDIA_TYPE, Dataset, JsonObject
 from shared.models.vectors import VectorRefused, as_vector
 
 
@@ -39,6 +40,30 @@ def check_document(
         _check_chunks(body.chunks, dataset, pointer)
     validate_metadata(body.metadata, f"{pointer}/metadata")
     check_types(body.metadata, declared, f"{pointer}/metadata")
+
+
+def gather_metadata(
+    body: DocumentBody, declared: Mapping[str, FieldType], pointer: str = ""
+) -> JsonObject:
+    """Returns a document's metadata: what was sent, then what its own front matter has besides.
+
+    Raises:
+        InvalidRequest: the front matter holds what metadata can't.
+    """
+    sent = body.metadata or {}
+    data, media_type = encode_document(body)
+    own = read_own_metadata(data, media_type)
+    if not own:
+        return sent
+    try:
+        validate_metadata(own, "")
+        check_types(own, declared, "")
+    except InvalidRequest as error:
+        problems = (f"front matter: {p.pointer}: {p.detail}" for p in error.problems)
+        raise InvalidRequest(*(Problem(f"{pointer}/text", each) for each in problems)) from error
+    metadata = {**own, **sent}
+    validate_metadata(metadata, f"{pointer}/metadata")
+    return metadata
 
 
 def encode_document(body: DocumentBody) -> tuple[bytes, str]:

@@ -13,14 +13,13 @@ from functions.manage.bodies import (
     read_changes,
 )
 from functions.manage.parts import CheckReranker, Parts
-from shared.chunking import check_chunking
+from shared.chunking import check_chunking, show_chunking
 from shared.errors import InvalidRequest
 from shared.external.guard import EndpointRefused, parse_endpoint
 from shared.http.bodies import RERANKED, RetrievalBody, check_method
 from shared.http.keys import Caller
 from shared.model import (
     NO_VECTORS,
-    Chunking,
     Dataset,
     EmbeddingSpace,
     ExternalBase,
@@ -105,7 +104,7 @@ def show(dataset: Dataset) -> dict[str, Any]:
         "indexing_technique": None if external else dataset.indexing_technique,
         "embedding": embedding,
         "retrieval": dataset.retrieval,
-        "chunking": _show_chunking(dataset.chunking),
+        "chunking": show_chunking(dataset.chunking),
         "searchable_documents": dataset.searchable_count,
         "created_at": dataset.created_at,
         "updated_at": dataset.updated_at,
@@ -116,10 +115,6 @@ def show(dataset: Dataset) -> dict[str, Any]:
             "knowledge_id": external.knowledge_id,
         }
     return shown
-
-
-def _show_chunking(chunking: Chunking) -> dict[str, Any]:
-    return {key: value for key, value in asdict(chunking).items() if value is not None}
 
 
 _OF_OUR_OWN = ("indexing_technique", "embedding", "chunking")

@@ -14,7 +14,12 @@ from fastapi import APIRouter, Depends, Response
 from fastapi import Query as Parameter
 
 from functions.manage.bodies import BatchBody, DocumentBody, DocumentPatch, read_changes
-from functions.manage.check import check_document, encode_document, parse_document
+from functions.manage.check import (
+    check_document,
+    encode_document,
+    gather_metadata,
+    parse_document,
+)
 from functions.manage.pages import parse_cursor, write_cursor
 from functions.manage.parts import Parts
 from functions.manage.show import show_chunk, show_document
@@ -181,6 +186,7 @@ def _take(
     pointer: str = "",
 ) -> tuple[Document, Change | None]:
     check_document(body, dataset, declared, parts.max_bytes, pointer)
+    metadata = gather_metadata(body, declared, pointer)
     data, media_type = encode_document(body)
     named = body.external_id is not None
     id_ = name_document(dataset.id, str(body.external_id)) if named else str(uuid4())
@@ -192,7 +198,7 @@ def _take(
         source=body.source,
         name=body.name,
         uploader=caller.name,
-        metadata=body.metadata or {},
+        metadata=metadata,
         version=body.version,
         content_key=name_content(dataset, id_),
         content_hash=sha256(data).hexdigest(),

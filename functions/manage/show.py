@@ -7,9 +7,10 @@ from shared.model import Document
 from shared.postgres.chunks import LiveChunk
 
 _SHOWN = (
-    "id", "dataset_id", "external_id", "name", "source", "uploader", "version", "live_version",
-    "indexing_status", "error", "error_code", "enabled", "archived", "metadata", "media_type",
-    "chunking", "created_at", "updated_at", "completed_at", "deleted_at",
+    "id", "dataset_id", "external_id", "name", "title", "source", "uploader", "version",
+    "live_version", "indexing_status", "error", "error_code", "enabled", "archived", "metadata",
+    "media_type", "encoding", "guessed", "left_out", "chunking", "created_at", "updated_at",
+    "completed_at", "deleted_at",
 )  # fmt: skip
 
 

@@ -18,11 +18,13 @@ def hydrate(
 
     A candidate that is deleted, disabled or archived by now, or does not pass the filter any more,
     gives its place to the next one. Of a document that changed meanwhile come chunks of the old
-    content or of the new, never of both.
+    content or of the new, never of both. Of the chunks of one parent the best stands for it, so
+    that a parent comes once.
     """
     records: list[Record] = []
     dropped: list[Dropped] = []
     generations: dict[str | None, Generation] = {}
+    parents: set[str] = set()
     done, size = 0, top_k
     while done < len(ranked) and len(records) < top_k:
         page = ranked[done : done + size]
@@ -35,7 +37,11 @@ def hydrate(
             text = found.get(scored.chunk_id)
             if text is None or not _fits(text, generations):
                 dropped.append(Dropped.of(scored, DropReason.HIDDEN))
+            elif text.parent_id in parents:
+                dropped.append(Dropped.of(scored, DropReason.PARENT))
             else:
+                if text.parent_id is not None:
+                    parents.add(text.parent_id)
                 records.append(Record(text, shown_score(scored.score), scored.explanation))
     return records, [*dropped, *cut(list(ranked[done:]), 0)[1]]
 

@@ -12,7 +12,6 @@ from functions.retrieve.texts import Texts
 from shared.errors import InvalidRequest, RerankerFailed, WinnowError
 from shared.fusion.fuse import Fused
 from shared.fusion.rank import Dropped, DropReason, Scored, pass_threshold, rank
-from shared.model import put_heading
 from shared.ports import ImageReranker, Reranker
 from shared.telemetry import log_failure
 
@@ -97,7 +96,7 @@ def _take(everyone: Sequence[Scored], most: int, texts: Texts) -> _Taken:
                 taken.dropped.append(Dropped.of(scored, DropReason.HIDDEN))
             else:
                 taken.scored.append(scored)
-                taken.passages.append(put_heading(text.heading, text.content))
+                taken.passages.append(text.searchable_text)
     return taken
 
 

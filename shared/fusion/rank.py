@@ -18,6 +18,7 @@ class DropReason(StrEnum):
     TOP_K = "top_k"
     HIDDEN = "hidden"
     NOT_RERANKED = "not_reranked"
+    PARENT = "parent"
 
 
 class Scored(NamedTuple):

@@ -11,17 +11,13 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import (
-    ARRAY,
     BigInteger,
     ColumnElement,
     Connection,
     Integer,
     LargeBinary,
     Text,
-    Uuid,
     and_,
-    bindparam,
-    cast,
     delete,
     exists,
     func,
@@ -31,9 +27,10 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.types import TypeEngine
 
 from shared.model import Document, Vector
+from shared.postgres.arrays import ID, column, one
+from shared.postgres.parents import forget_parents
 from shared.postgres.tables import chunks, memberships
 
 
@@ -50,13 +47,14 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Where a chunk stands in one version of its document."""
+    """Where a chunk stands in one version of its document, and what is returned for it."""
 
     chunk_id: str
     position: int
     page: int | None
     char_start: int | None
     char_end: int | None
+    parent_id: str | None = None
 
 
 def list_stored_ids(connection: Connection, document_id: str) -> set[str]:
@@ -135,7 +133,9 @@ def _list_open(connection: Connection, document: Document) -> set[Membership]:
         )
     )
     return {
-        Membership(row.chunk_id, row.position, row.page, row.char_start, row.char_end)
+        Membership(
+            row.chunk_id, row.position, row.page, row.char_start, row.char_end, row.parent_id
+        )
         for row in rows
     }
 
@@ -152,6 +152,7 @@ def _join(connection: Connection, document: Document, joining: Sequence[Membersh
                 "pages": [m.page for m in joining],
                 "starts": [m.char_start for m in joining],
                 "ends": [m.char_end for m in joining],
+                "parents": [m.parent_id for m in joining],
             },
         )
 
@@ -252,7 +253,7 @@ def purge_superseded(connection: Connection, document_id: str, keep: timedelta) 
             memberships.c.superseded_at < func.now() - keep,
         )
     )
-    return connection.scalars(
+    left = connection.scalars(
         delete(chunks)
         .where(
             chunks.c.document_id == document_id,
@@ -261,11 +262,14 @@ def purge_superseded(connection: Connection, document_id: str, keep: timedelta) 
         )
         .returning(chunks.c.id)
     ).all()
+    forget_parents(connection, document_id)
+    return left
 
 
 def delete_chunks(connection: Connection, document_id: str) -> None:
-    """Forgets every chunk of a document, memberships included."""
+    """Forgets every chunk of a document, memberships and parents included."""
     connection.execute(delete(chunks).where(chunks.c.document_id == document_id))
+    forget_parents(connection, document_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,37 +323,36 @@ def _bytes(vector: Vector) -> bytes:
     return vector.astype("<f4").tobytes()
 
 
-def _column(name: str, type_: TypeEngine[Any], sent_as: TypeEngine[Any]) -> Any:
-    return func.unnest(cast(bindparam(name, type_=ARRAY(sent_as)), ARRAY(type_)))
-
-
-def _one(name: str, type_: TypeEngine[Any]) -> Any:
-    return cast(bindparam(name), type_)
-
-
-_ID: TypeEngine[Any] = Uuid(as_uuid=False)
-
-# One statement of parallel arrays each: the driver sends rows of an executemany one by one.
 _INSERT_CHUNKS = insert(chunks).from_select(
     ["document_id", "id", "text", "heading", "keywords", "vector"],
     select(
-        _one("document", _ID),
-        _column("ids", _ID, Text()),
-        _column("texts", Text(), Text()),
-        _column("headings", Text(), Text()),
-        _column("keywords", LargeBinary(), LargeBinary()),
-        _column("vectors", LargeBinary(), LargeBinary()),
+        one("document", ID),
+        column("ids", ID, Text()),
+        column("texts", Text(), Text()),
+        column("headings", Text(), Text()),
+        column("keywords", LargeBinary(), LargeBinary()),
+        column("vectors", LargeBinary(), LargeBinary()),
     ),
 )
 _INSERT_MEMBERSHIPS = insert(memberships).from_select(
-    ["document_id", "from_version", "chunk_id", "position", "page", "char_start", "char_end"],
+    [
+        "document_id",
+        "from_version",
+        "chunk_id",
+        "position",
+        "page",
+        "char_start",
+        "char_end",
+        "parent_id",
+    ],
     select(
-        _one("document", _ID),
-        _one("version", BigInteger()),
-        _column("ids", _ID, Text()),
-        _column("positions", Integer(), Integer()),
-        _column("pages", Integer(), Integer()),
-        _column("starts", Integer(), Integer()),
-        _column("ends", Integer(), Integer()),
+        one("document", ID),
+        one("version", BigInteger()),
+        column("ids", ID, Text()),
+        column("positions", Integer(), Integer()),
+        column("pages", Integer(), Integer()),
+        column("starts", Integer(), Integer()),
+        column("ends", Integer(), Integer()),
+        column("parents", ID, Text()),
     ),
 )

@@ -1,7 +1,7 @@
 """Datasets: the rows behind knowledge bases. Every statement is bound to the tenant."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 from uuid import uuid4
 
@@ -16,6 +16,7 @@ from shared.model import (
     ExternalBase,
     IndexingTechnique,
     JsonObject,
+    Strategy,
 )
 from shared.postgres.ids import as_id, is_among, join_ids
 from shared.postgres.prepared import OPTION
@@ -130,12 +131,17 @@ def _dataset(row: Row[Any]) -> Dataset:
         space=EmbeddingSpace(row.embedding_provider, row.embedding_model, row.embedding_dimension),
         external=None if row.external is None else ExternalBase(**row.external),
         retrieval=row.retrieval,
-        chunking=Chunking(**row.chunking),
+        chunking=_read_chunking(row.chunking),
         searchable_count=row.searchable_count,
         hidden_count=row.hidden_count,
         created_at=row.created_at,
         updated_at=row.updated_at,
     )
+
+
+def _read_chunking(kept: JsonObject) -> Chunking:
+    chunking = Chunking(**kept)
+    return replace(chunking, strategy=Strategy(chunking.strategy))
 
 
 _NAMED = (

@@ -25,11 +25,26 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import BYTEA
 
 from shared.metadata.conditions import Tree
-from shared.model import AllDocuments, Allowlist, JsonObject, NoDocuments, TheseDocuments
+from shared.model import (
+    AllDocuments,
+    Allowlist,
+    JsonObject,
+    NoDocuments,
+    TheseDocuments,
+    put_heading,
+)
 from shared.postgres.conditions import to_sql
 from shared.postgres.ids import is_among, join_ids
 from shared.postgres.prepared import OPTION
-from shared.postgres.tables import chunks, datasets, documents, hidden, memberships, searchable
+from shared.postgres.tables import (
+    chunks,
+    datasets,
+    documents,
+    hidden,
+    memberships,
+    parents,
+    searchable,
+)
 
 
 def find_allowlists(
@@ -112,7 +127,10 @@ class RecordText:
     One of an external base has neither chunk nor document, nor a position.
 
     Attributes:
-        heading: the path of headings to it, searched with its content and not shown.
+        content: of a chunk that has a parent, the parent's text.
+        child: the chunk's own text, where it has a parent.
+        title: what the document calls itself, else its name.
+        heading: the path of headings to it, searched with its text and not shown.
     """
 
     chunk_id: str | None
@@ -126,6 +144,13 @@ class RecordText:
     source: str | None
     generation: Generation
     heading: str = ""
+    parent_id: str | None = None
+    child: str | None = None
+
+    @property
+    def searchable_text(self) -> str:
+        """What is embedded and analysed of the chunk: the heading path, then its own text."""
+        return put_heading(self.heading, self.content if self.child is None else self.child)
 
 
 def hydrate(
@@ -159,6 +184,9 @@ def hydrate(
 
 def _record_text(row: dict[str, Any]) -> RecordText:
     read = {"metadata": row["metadata"] or {}, "generation": Generation(row["generation"])}
+    parent = row.pop("parent")
+    if parent is not None:
+        read |= {"content": parent, "child": row["content"]}
     return RecordText(**row | read)
 
 
@@ -216,18 +244,21 @@ _TEXTS = (
     select(
         chunks.c.id.label("chunk_id"),
         chunks.c.text.label("content"),
+        parents.c.text.label("parent"),
         chunks.c.heading,
         documents.c.id.label("document_id"),
         documents.c.dataset_id,
-        documents.c.name.label("title"),
+        func.coalesce(documents.c.title, documents.c.name).label("title"),
         documents.c.doc_metadata.label("metadata"),
         documents.c.source,
         memberships.c.position,
         memberships.c.page,
+        memberships.c.parent_id,
         _generation.label("generation"),
     )
     .join(memberships, memberships.c.chunk_id == chunks.c.id)
     .join(documents, documents.c.id == chunks.c.document_id)
+    .outerjoin(parents, parents.c.id == memberships.c.parent_id)
     .where(
         is_among(chunks.c.id, "ids"),
         documents.c.tenant_id == bindparam("tenant"),

@@ -130,6 +130,11 @@ documents = Table(
     Column("content_key", Text),
     Column("media_type", Text),
     Column("content_hash", Text),
+    # What the content says of itself, and how it was read.
+    Column("title", Text),
+    Column("encoding", Text),
+    Column("guessed", Boolean, nullable=False, server_default=text("false")),
+    Column("left_out", JSONB, nullable=False, server_default="[]"),
     Column("chunking", JSONB),
     Column("indexing_status", Text, nullable=False),
     Column("error_code", Text),
@@ -200,6 +205,16 @@ chunks = Table(
 )
 Index("chunks_document", chunks.c.document_id)
 
+# What is returned in place of chunks that are only searched.
+parents = Table(
+    "chunk_parents",
+    metadata,
+    Column("id", _id(), primary_key=True),
+    Column("document_id", _id(), ForeignKey("documents.id", ondelete="CASCADE"), nullable=False),
+    Column("text", Text, nullable=False),
+)
+Index("chunk_parents_document", parents.c.document_id)
+
 memberships = Table(
     "chunk_memberships",
     metadata,
@@ -212,8 +227,14 @@ memberships = Table(
     Column("char_start", Integer),
     Column("char_end", Integer),
     Column("superseded_at", _instant()),
+    Column("parent_id", _id(), ForeignKey("chunk_parents.id")),
 )
 Index("chunk_memberships_document", memberships.c.document_id)
+Index(
+    "chunk_memberships_parent",
+    memberships.c.parent_id,
+    postgresql_where=memberships.c.parent_id.is_not(None),
+)
 
 outbox = Table(
     "outbox",

@@ -13,8 +13,10 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 from sqlalchemy import Engine, text
 
+from functions.ingest.formats.options import Options
 from functions.ingest.parts import Parts as IngestParts
 from functions.ingest.pipeline import ingest
+from functions.ingest.reader import FileReader
 from functions.manage import datasets, documents, fields
 from functions.manage.parts import Parts as ManageParts
 from functions.retrieve.app import make_router
@@ -243,6 +245,7 @@ def build(
         content=content,
         embedder_for=embedders,
         objects=objects,
+        reader=FileReader(Options()),
         max_bytes=1_000_000,
     )
     queue = InProcessQueue(lambda change: ingest(change, ingest_parts))

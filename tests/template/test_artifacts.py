@@ -1,5 +1,6 @@
 """The built functions, looked at as Lambda does."""
 
+import json
 from importlib.util import MAGIC_NUMBER, cache_from_source, source_hash
 from pathlib import Path
 
@@ -7,6 +8,8 @@ import pytest
 
 from layers.lock import LAYERS, make_requirements, read_packages
 from tests.artifacts import FUNCTIONS, ROOT, SAM_FOLDER, Artifact
+from tests.files.office import write_docx, write_pptx, write_xlsx
+from tests.files.pdf import encrypt, show, write_pdf
 
 MOST_BYTES = 200_000_000
 """Lambda takes 250 MB of function and layers; the rest is room to grow."""
@@ -60,6 +63,43 @@ def _modules(artifact: Artifact) -> list[str]:
         # What Alembic loads, it loads by itself.
         if file.parent.name != "versions" and file.name not in {"__init__.py", "env.py"}
     ]
+
+
+READ_ALL = """
+import json, pathlib
+from functions.ingest.formats.options import Options
+from functions.ingest.reader import FileReader
+from shared.files.media import find_media_type, split_media_type
+reader = FileReader(Options())
+for file in sorted(pathlib.Path({folder!r}).iterdir()):
+    data = file.read_bytes()
+    format_, charset = split_media_type(find_media_type(file.name, "", data))
+    document = reader.read(format_, data, charset)
+    print(json.dumps([file.name, document.text, document.encoding]))
+"""
+
+
+def test_ingest_reads_every_format_with_what_is_shipped(
+    artifacts: dict[str, Artifact], tmp_path: Path
+) -> None:
+    files = {
+        "a.csv": b"a,b\n1,needle\n",
+        "b.docx": write_docx("needle"),
+        "c.eml": b"Subject: x\n\nneedle",
+        "d.html": "<p>needle, 退款需要七个工作日".encode("gbk"),
+        "e.json": b'"needle"',
+        "f.pdf": encrypt(write_pdf([show("needle")]), "", "owner", "AES-256"),
+        "g.pptx": write_pptx("needle"),
+        "h.xlsx": write_xlsx(["needle"]),
+        "i.csv": "a,b\n1,needle à peine déjà reçu\n".encode("cp1252"),
+    }
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    printed = artifacts["ingest"].python(READ_ALL.format(folder=str(tmp_path)), {})
+    read = [json.loads(line) for line in printed.splitlines()]
+    assert [name for name, _, _ in read] == sorted(files)
+    assert all("needle" in text for _, text, _ in read)
+    assert [encoding for name, _, encoding in read if name == "d.html"] == ["gb18030"]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

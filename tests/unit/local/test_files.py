@@ -62,7 +62,7 @@ def test_a_file_is_a_document_with_its_sidecars_metadata(tmp_path: Path) -> None
         (b"", "empty"),
         (b" \n", "white space"),
         (b"a\x00b", "NUL"),
-        ("中文".encode("gbk"), "not written in UTF-8"),
+        (b"abc\xff\x01", "0xFF at offset 3"),
     ],
 )
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path, data: bytes, reason: str) -> None:

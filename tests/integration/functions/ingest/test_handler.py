@@ -55,7 +55,7 @@ def message(change: Change | None) -> str:
 
 
 def poison(world: World, name: str) -> str:
-    return message(world.put_bytes(name, b"\xff", "text/plain"))
+    return message(world.put_bytes(name, b"\xff\x01", "text/plain"))
 
 
 def notification(world: World, *names: str, **more: Any) -> str:
@@ -195,7 +195,7 @@ def test_objects_and_changes_come_through_the_same_queue(world: World) -> None:
 
 
 def test_a_bad_object_does_not_keep_the_others_of_its_message_from_going_in(world: World) -> None:
-    for name, data in {"a.txt": b"one", "bad.txt": b"\xff", "b.txt": b"two"}.items():
+    for name, data in {"a.txt": b"one", "bad.txt": b"\xff\x01", "b.txt": b"two"}.items():
         world.objects.put(f"datasets/{world.dataset.id}/{name}", data)
     body = notification(world, "bad.txt", "a.txt", "b.txt")
     for _ in range(2):

@@ -9,10 +9,15 @@ from sqlalchemy import Engine
 
 from functions.ingest.pipeline import MOST_ATTEMPTS, ingest
 from shared.errors import DocumentRefused, EmbedderFailed, IndexUnavailable, StaleVersion
+from shared.files.media import Format
 from shared.model import Action, Change, IndexingStatus
 from shared.postgres import outbox
 from shared.postgres.engine import transaction
+from tests.files.office import replace_part, write_docx
+from tests.files.pdf import PICTURE, encrypt, show, write_pdf
 from tests.integration.functions.ingest.world import Crash, World
+
+DOCX = Format.DOCX.value
 
 
 @pytest.fixture
@@ -42,9 +47,7 @@ def test_a_document_goes_in_and_is_live(world: World) -> None:
     assert document.live_version == document.version == 1
     assert document.indexing_status is IndexingStatus.COMPLETED
     assert document.completed_at is not None
-    assert document.chunking == {
-        "strategy": "headings", "size": 400, "overlap": 40, "delimiter": None,
-    }  # fmt: skip
+    assert document.chunking == {"strategy": "headings", "size": 400, "overlap": 40}
     assert world.live_texts("a") == ["one", "two"]
     assert_in_step(world)
 
@@ -354,9 +357,15 @@ def test_a_document_that_kills_its_workers_is_given_up_with_a_reason(world: Worl
         (b"", "text/plain", "no_text"),
         (b" \n\t", "text/plain", "no_text"),
         (b"\xff\xfe\x00", "text/plain", "encoding"),
-        (b"caf\xe9", "text/plain", "encoding"),
-        (b"%PDF-1.7", "application/pdf", "unsupported"),
+        (b"caf\xe9\x01", "text/plain", "encoding"),
+        (b"\xff\xff\xff", "text/plain; charset=shift_jis", "encoding"),
+        (b"x", "image/png", "unsupported"),
         (b"a\x00b", "text/plain", "broken"),
+        (b"%PDF-1.7", "application/pdf", "broken"),
+        (encrypt(write_pdf([show("x")]), "user", "owner"), "application/pdf", "password"),
+        (write_pdf([PICTURE]), "application/pdf", "no_text"),
+        (replace_part(write_docx("x"), "a.bin", bytes(20_000_000)), DOCX, "expands_too_far"),
+        (b"{", "application/json", "broken"),
     ],
 )
 def test_an_unusable_document_ends_in_error_with_its_reason_and_is_not_tried_for_ever(
@@ -377,7 +386,7 @@ def test_an_unusable_document_ends_in_error_with_its_reason_and_is_not_tried_for
 
 def test_an_unusable_update_leaves_the_old_version_live(world: World) -> None:
     world.work(world.put_bytes("a", b"good text", "text/plain"))
-    change = world.put_bytes("a", b"\xff", "text/plain")
+    change = world.put_bytes("a", b"\xff\x01", "text/plain")
     with pytest.raises(DocumentRefused):
         world.work(change)
     assert world.live_texts("a") == ["good text"]

@@ -283,7 +283,7 @@ def test_an_object_over_the_limit_is_refused_without_being_read(bucket: Bucket) 
     assert bucket.texts("a.txt")
 
 
-@pytest.mark.parametrize("data", [b"", b"\xff", b"a\x00"])
+@pytest.mark.parametrize("data", [b"", b"\xff\x01", b"a\x00"])
 @pytest.mark.parametrize("sequencer", ["01", None])
 def test_a_redelivered_event_of_a_refused_object_fails_again(
     bucket: Bucket, data: bytes, sequencer: str | None

@@ -10,8 +10,10 @@ from typing import Any
 
 from sqlalchemy import Engine, text
 
+from functions.ingest.formats.options import Options
 from functions.ingest.parts import Parts
 from functions.ingest.pipeline import ingest
+from functions.ingest.reader import FileReader
 from shared.errors import WinnowError
 from shared.model import (
     CHUNKS_MEDIA_TYPE,
@@ -39,6 +41,9 @@ from tests.fakes.chunks import InMemoryChunks
 from tests.fakes.content import FakeContentStore
 from tests.fakes.embedder import FakeEmbedder
 from tests.fakes.objects import FakeObjects
+
+READER = FileReader(Options())
+"""One for all worlds: its processes stay."""
 
 
 class Crash(RuntimeError):
@@ -165,6 +170,7 @@ class World:
             content=self.content,
             embedder_for=lambda _: self.embedder,
             objects=self.objects,
+            reader=READER,
             max_bytes=1_000,
         )
         self.sent: list[Change] = []

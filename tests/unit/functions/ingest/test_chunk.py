@@ -1,15 +1,17 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.ingest.chunk import chunk, write_path
+from functions.ingest.chunk import CHILDREN_A_PARENT, chunk, write_path
 from functions.ingest.document import ParsedDocument
-from functions.ingest.parse import parse
+from functions.ingest.formats.plain import read_markdown, read_plain
 from functions.ingest.tokens import count_tokens
-from shared.model import Chunking, Passage
+from shared.files.front_matter import read_front_matter
+from shared.model import Chunking, Parent, Passage, Span, Strategy
 
 PIECES = (
     *("# ", "## ", "### ", "#\n", "===\n", "---\n", "```\n", "~~~\n", "> ", "- ", "1. ", "[a](b)"),
@@ -21,14 +23,31 @@ TEXTS = (
     st.lists(st.sampled_from(PIECES), min_size=1, max_size=60).map("".join)
     | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=80)
 ).filter(lambda text: bool(text.strip("\ufeff").strip()) and not text.startswith("\ufeff"))
-CHUNKINGS = st.integers(1, 40).flatmap(
-    lambda size: st.builds(Chunking, size=st.just(size), overlap=st.integers(0, size // 2))
-)
-DOCUMENTS = st.builds(
-    lambda text, kind: parse(text.encode(), kind, ""),
-    TEXTS,
-    st.sampled_from(["text/markdown", "text/plain"]),
-)
+
+
+def make_chunkings(*strategies: Strategy) -> st.SearchStrategy[Chunking]:
+    return st.integers(1, 40).flatmap(
+        lambda size: st.builds(
+            Chunking,
+            st.sampled_from(strategies),
+            size=st.just(size),
+            overlap=st.integers(0, size // 2),
+            delimiter=st.sampled_from([None, "\n\n", ". ", "。", "---"]),
+        )
+    )
+
+
+CUT = [strategy for strategy in Strategy if strategy is not Strategy.WHOLE]
+CHUNKINGS = make_chunkings(*CUT)
+BY_SECTION = make_chunkings(Strategy.HEADINGS, Strategy.PARENT_CHILD, Strategy.QUESTION_ANSWER)
+
+
+def read(text: str, *, is_plain: bool) -> ParsedDocument:
+    is_empty = not text[read_front_matter(text).start :].strip()
+    return (read_plain if is_plain or is_empty else read_markdown)(text.encode(), None)
+
+
+DOCUMENTS = st.builds(read, TEXTS, is_plain=st.booleans())
 
 
 def spans(passages: Sequence[Passage]) -> list[tuple[int, int]]:
@@ -36,18 +55,18 @@ def spans(passages: Sequence[Passage]) -> list[tuple[int, int]]:
 
 
 def cut_markdown(text: str, size: int = 400, overlap: int = 0) -> list[Passage]:
-    return chunk(parse(text.encode(), "text/markdown", ""), Chunking(size=size, overlap=overlap))
+    return chunk(read_markdown(text.encode(), None), Chunking(size=size, overlap=overlap))
 
 
 def cut_plain(text: str, size: int, overlap: int = 0) -> list[Passage]:
-    return chunk(parse(text.encode(), "text/plain", ""), Chunking(size=size, overlap=overlap))
+    return chunk(read_plain(text.encode(), None), Chunking(size=size, overlap=overlap))
 
 
 def list_texts(passages: Sequence[Passage]) -> list[str]:
     return [passage.text for passage in passages]
 
 
-@given(DOCUMENTS, CHUNKINGS)
+@given(DOCUMENTS, make_chunkings(*Strategy))
 def test_m03_spans_are_exact_and_cover_all_but_white_space(
     document: ParsedDocument, chunking: Chunking
 ) -> None:
@@ -56,7 +75,9 @@ def test_m03_spans_are_exact_and_cover_all_but_white_space(
     for passage, (start, end) in zip(passages, spans(passages), strict=True):
         assert passage.text == document.text[start:end] == passage.text.strip() != ""
         covered.update(range(start, end))
-    assert {i for i, c in enumerate(document.text) if not c.isspace()} <= covered
+    words = {i for i, c in enumerate(document.text) if not c.isspace() and i >= document.start}
+    assert words <= covered
+    assert not covered or min(covered) >= document.start
 
 
 @given(DOCUMENTS, CHUNKINGS)
@@ -74,7 +95,7 @@ def test_m04_starts_and_ends_strictly_rise(document: ParsedDocument, chunking: C
     assert [passage.position for passage in passages] == list(range(1, len(passages) + 1))
 
 
-@given(DOCUMENTS, CHUNKINGS)
+@given(DOCUMENTS, BY_SECTION)
 def test_m15_overlap_is_within_its_limit_and_its_section(
     document: ParsedDocument, chunking: Chunking
 ) -> None:
@@ -90,11 +111,29 @@ def test_m15_overlap_is_within_its_limit_and_its_section(
         assert count_tokens(document.text[next_start:end]) <= chunking.overlap
 
 
-@given(DOCUMENTS, CHUNKINGS)
+@given(DOCUMENTS, make_chunkings(Strategy.PARENT_CHILD))
+def test_children_lie_in_their_parents_which_are_the_text_in_larger_pieces(
+    document: ParsedDocument, chunking: Chunking
+) -> None:
+    parents: list[Parent] = []
+    for passage in chunk(document, chunking):
+        assert passage.span is not None
+        assert passage.parent is not None
+        parent, span = passage.parent, passage.span
+        assert parent.span.start <= span.start < span.end <= parent.span.end
+        assert document.text[parent.span.start : parent.span.end] == parent.text
+        assert count_tokens(parent.text) <= CHILDREN_A_PARENT * chunking.size
+        if parent not in parents:
+            parents.append(parent)
+    for one, next_one in pairwise(parents):
+        assert one.span.end <= next_one.span.start
+
+
+@given(DOCUMENTS, make_chunkings(*Strategy))
 def test_the_same_document_is_cut_the_same_way(
     document: ParsedDocument, chunking: Chunking
 ) -> None:
-    again = ParsedDocument(document.text, list(document.headings))
+    again = replace(document, headings=list(document.headings))
     assert chunk(document, chunking) == chunk(again, chunking)
 
 
@@ -246,7 +285,7 @@ def test_odd_texts_are_cut_to_the_end(text: str, size: int, overlap: int) -> Non
 
 
 def test_a_text_of_white_space_has_no_passages() -> None:
-    assert chunk(ParsedDocument(" \n\u3000"), Chunking()) == []
+    assert chunk(ParsedDocument(text=" \n\u3000"), Chunking()) == []
 
 
 @pytest.mark.parametrize(
@@ -265,3 +304,96 @@ def test_a_path_over_half_the_budget_keeps_its_nearest_titles(
     titles: list[str], most: int, path: str
 ) -> None:
     assert write_path(titles, most) == path
+
+
+WORDS = "One sentence of plain words. Another one follows it. " * 40
+
+
+def test_children_are_searched_and_their_parent_is_returned() -> None:
+    document = read_markdown(f"# Fees\n\n{WORDS}\n\n# Terms\n\nShort.\n".encode(), None)
+    passages = chunk(document, Chunking(Strategy.PARENT_CHILD, size=50, overlap=10))
+    fees = [p for p in passages if p.heading == "Fees"]
+    parents = list(dict.fromkeys(p.parent for p in fees))
+    assert len(fees) == 17
+    assert len(parents) == 4
+    assert all(count_tokens(p.searchable_text) <= 50 for p in fees)
+    assert [parent.text[:6] for parent in parents if parent] == [
+        "# Fees",
+        *["One se"] * 3,
+    ]
+    assert passages[-1].text == "# Terms\n\nShort."
+    assert passages[-1].parent == Parent(passages[-1].text, passages[-1].span or Span(0, 0))
+
+
+def test_a_question_leads_all_of_its_answer() -> None:
+    text = f"Welcome.\n\nQ: How long?\nA: {WORDS}\n\nQ: Is it free?\nA: Yes.\n"
+    passages = chunk(read_plain(text.encode(), None), Chunking(Strategy.QUESTION_ANSWER, size=100))
+    assert [p.heading for p in passages][:2] == ["", "How long?"]
+    assert {p.heading for p in passages[1:-1]} == {"How long?"}
+    assert (passages[-1].heading, passages[-1].text) == ("Is it free?", "Q: Is it free?\nA: Yes.")
+
+
+def test_questions_under_headings_keep_these() -> None:
+    text = "# Billing\n\nHow do I pay?\n\nBy card.\n\n## Refunds?\n\nIn 30 days.\n"
+    passages = chunk(read_markdown(text.encode(), None), Chunking(Strategy.QUESTION_ANSWER))
+    assert [p.heading for p in passages] == ["Billing > How do I pay?", "Billing > Refunds?"]
+
+
+def test_a_delimiter_ends_a_chunk_and_stays_in_it() -> None:
+    text = "alpha\nbeta\n###\ngamma ###\n\n### delta"
+    passages = chunk(
+        read_plain(text.encode(), None), Chunking(Strategy.GENERAL, 400, 40, delimiter="###")
+    )
+    assert list_texts(passages) == ["alpha\nbeta\n###", "gamma ###\n\n###", "delta"]
+
+
+def test_between_delimiters_the_budget_cuts_and_overlap_stays_within() -> None:
+    text = "%%".join(f"{letter * 3} " * 60 for letter in "abc")
+    passages = chunk(
+        read_plain(text.encode(), None), Chunking(Strategy.GENERAL, 30, 10, delimiter="%%")
+    )
+    assert len(passages) == 9
+    for passage in passages:
+        assert len({*passage.text} - {*" %"}) == 1
+
+
+def test_without_a_delimiter_the_budget_alone_cuts() -> None:
+    passages = chunk(
+        read_markdown(b"# A\n\nwords\n\n# B\n\nmore words\n", None),
+        Chunking(Strategy.GENERAL, 400, 0),
+    )
+    assert list_texts(passages) == ["# A\n\nwords\n\n# B\n\nmore words"]
+
+
+def test_whole_is_one_chunk_however_long() -> None:
+    [passage] = chunk(read_markdown(f"\n# A\n\n{WORDS}\n".encode(), None), Chunking(Strategy.WHOLE))
+    assert (passage.text, passage.heading) == (f"# A\n\n{WORDS}".strip(), "")
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_front_matter_is_in_no_chunk(strategy: Strategy) -> None:
+    document = read_markdown(b"---\nlang: en\n---\nThe text.\n", None)
+    [passage] = chunk(document, Chunking(strategy))
+    assert passage.text == "The text."
+    assert passage.span == Span(17, 26)  # in the file as it was sent
+
+
+@pytest.mark.parametrize("strategy", CUT)
+def test_l22_a_chunk_has_the_page_that_it_begins_on(strategy: Strategy) -> None:
+    pages = [f"page{n} " + "word " * 20 for n in range(1, 7)]
+    pages[2] = ""
+    text, starts = "", []
+    for page in pages:
+        starts.append(len(text))
+        text += ("\n\n" if text else "") + page if page else ""
+    document = ParsedDocument(text=text, pages=starts, headings=[])
+    passages = chunk(document, Chunking(strategy, size=30, overlap=5))
+    for n, page in enumerate(pages, start=1):
+        if page:
+            found = [p for p in passages if f"page{n} " in p.text]
+            assert found
+            for passage in found:
+                starts_before = not passage.text.startswith(f"page{n}")
+                assert passage.page is not None
+                assert passage.page < n if starts_before else passage.page == n
+    assert None not in [passage.page for passage in passages]

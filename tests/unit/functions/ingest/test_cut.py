@@ -1,4 +1,13 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from functions.ingest import cut as module
 from functions.ingest.cut import cut
+from functions.ingest.tokens import count_tokens
+from shared.model import Span
 
 
 def pieces(text: str, budget: int, overlap: int = 0, body: int = 0) -> list[str]:
@@ -60,3 +69,53 @@ def test_a_heading_is_never_a_piece_without_a_body() -> None:
     text = "Head\n\n" + "word " * 8
     assert pieces(text, 4, 0, body=6)[0] == "Head\n\nword word word"
     assert pieces("One two six\n\nten sky", 3, 0, body=13) == ["One two", "six\n\nten sky"]
+
+
+WORDS = st.lists(
+    st.sampled_from(
+        ["one", "Dr. Two", "v2.5", "退款。", "  ", "\n\n", ". ", "x" * 30, "- a", "😀"]
+    ),
+    max_size=80,
+).map(" ".join)
+
+
+@given(WORDS, st.integers(1, 12), st.integers(0, 6), st.integers(0, 30), st.integers(1, 40))
+def test_windows_lose_and_repeat_nothing(
+    text: str, budget: int, overlap: int, body: int, window: int
+) -> None:
+    overlap = min(overlap, budget // 2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "WINDOW", window)
+        patch.setattr(module, "_MARGIN", 2)
+        spans = list(cut(text, budget, overlap, body))
+    covered: set[int] = set()
+    for span in spans:
+        words = text[span.start : span.end]
+        assert words == words.strip() != ""
+        assert count_tokens(words) <= budget
+        covered.update(range(span.start, span.end))
+    assert {i for i, c in enumerate(text) if not c.isspace()} <= covered
+    for one, after in pairwise(spans):
+        assert one.start < after.start
+        assert one.end < after.end
+        assert count_tokens(text[after.start : one.end]) <= overlap
+
+
+def test_a_text_in_windows_is_cut_as_it_is_in_one() -> None:
+    text = "One sentence of plain words. 退款需要七个工作日。 Another, e.g. this one.\n\n" * 200
+    whole = list(cut(text, 50, 10))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "WINDOW", 1_000)
+        assert list(cut(text, 50, 10)) == whole
+
+
+def test_white_space_longer_than_a_window_is_passed_over() -> None:
+    text = "one" + " " * 700_000 + "two" + " " * 700_000
+    assert pieces(text, 1) == ["one", "two"]
+    assert pieces(" " * 700_000, 1) == []
+
+
+def test_a_part_of_a_text_is_cut_as_if_it_were_alone() -> None:
+    text = "xx. one two. six ten sky. yy"
+    spans = list(cut(text, 3, 1, within=Span(4, 25)))
+    assert [text[span.start : span.end] for span in spans] == pieces(text[4:25], 3, 1)

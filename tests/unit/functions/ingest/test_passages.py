@@ -9,12 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.ingest.passages import cut_passages, name_chunks
+from functions.ingest.formats.options import Options
+from functions.ingest.passages import name_chunks, name_parents, read_content
+from functions.ingest.reader import FileReader
 from shared.errors import DocumentRefused
-from shared.model import CHUNKS_MEDIA_TYPE, Dataset, EmbeddingSpace, Passage
+from shared.model import (
+    CHUNKS_MEDIA_TYPE,
+    Chunking,
+    Dataset,
+    EmbeddingSpace,
+    Passage,
+    Strategy,
+)
 from tests.fakes.build import vector
 from tests.unit.shared.postgres.test_documents import HELD
 
+READER = FileReader(Options())  # of text and chunks it reads nothing
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DATASET = Dataset(
     id=str(uuid.UUID(int=1)),
@@ -33,7 +43,8 @@ def passages(*texts: str) -> list[Passage]:
 
 def cut(chunks: list[dict[str, Any]]) -> list[Passage]:
     document = replace(DOCUMENT, media_type=CHUNKS_MEDIA_TYPE)
-    return cut_passages(document, DATASET, json.dumps({"chunks": chunks}).encode())
+    data = json.dumps({"chunks": chunks}).encode()
+    return list(read_content(document, DATASET, data, READER).passages)
 
 
 def test_chunks_of_the_sender_come_as_they_are_without_the_blank_ones() -> None:
@@ -56,11 +67,29 @@ def test_nothing_but_blanks_is_no_text(chunks: list[dict[str, Any]]) -> None:
     assert refused.value.code == "no_text"
 
 
-def test_text_is_cut_by_the_datasets_chunking() -> None:
+@pytest.mark.parametrize(("strategy", "chunks"), [("headings", 2), ("whole", 1)])
+def test_text_is_cut_by_the_datasets_chunking(strategy: str, chunks: int) -> None:
     document = replace(DOCUMENT, media_type="text/markdown", name="a.md")
-    found = cut_passages(document, DATASET, b"# Fees\n\nThe refund policy.\n")
-    assert [passage.position for passage in found] == list(range(1, len(found) + 1))
-    assert any("refund policy" in passage.searchable_text for passage in found)
+    dataset = replace(DATASET, chunking=Chunking(Strategy(strategy)))
+    text = "---\ntitle: The fees\n---\n# Fees\n\nThe refund policy.\n\n# More\n\nWörds.\n"
+    found = read_content(document, dataset, text.encode("cp1252"), READER)
+    assert [passage.position for passage in found.passages] == list(range(1, chunks + 1))
+    assert any("refund policy" in passage.searchable_text for passage in found.passages)
+    assert (found.title, found.guessed, found.left_out) == ("The fees", True, [])
+    assert found.encoding is not None
+
+
+def test_children_of_one_parent_name_it_and_equal_parents_differ() -> None:
+    text = "Same words here again, and some more. " * 6
+    document = replace(DOCUMENT, media_type="text/markdown")
+    dataset = replace(DATASET, chunking=Chunking(Strategy.PARENT_CHILD, size=12, overlap=0))
+    content = read_content(document, dataset, f"# A\n\n{text}\n\n# A\n\n{text}".encode(), READER)
+    names = name_parents(DOCUMENT, content.passages)
+    spans = [passage.parent.span for passage in content.passages if passage.parent]
+    assert len(spans) == len(names) > len(set(names)) == len(set(spans)) == 4
+    again = name_parents(DOCUMENT, content.passages)
+    assert names == again
+    assert name_parents(DOCUMENT, passages("one")) == [None]
 
 
 def test_m04_equal_texts_have_ids_of_their_own() -> None:

@@ -1,9 +1,9 @@
-from functions.ingest.parse import parse
+from functions.ingest.formats.plain import read_markdown
 from functions.ingest.sections import split_sections
 
 
 def list_sections(markdown: str) -> list[tuple[str, str, str]]:
-    document = parse(markdown.encode(), "text/markdown", "")
+    document = read_markdown(markdown.encode(), None)
     return [
         (">".join(s.path), document.text[s.start : s.body], document.text[s.body : s.end])
         for s in split_sections(document)
@@ -46,6 +46,13 @@ def test_m10_a_heading_without_a_body_stands_alone_only_when_nothing_is_under_it
     assert list_sections("# A\n\n## S1\n\n# B\n") == [
         ("A>S1", "# A\n\n## S1\n\n", ""),
         ("B", "# B\n", ""),
+    ]
+
+
+def test_front_matter_is_in_no_section() -> None:
+    assert list_sections("---\na: 1\n---\nwords\n# B\nb") == [
+        ("", "", "words\n"),
+        ("B", "# B\n", "b"),
     ]
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from functions.ingest.markdown import find_headings
+from functions.ingest.formats.markdown import find_headings
 
 
 def list_headings(text: str) -> list[tuple[int, str, str]]:
@@ -67,12 +67,16 @@ def test_m08_an_unclosed_fence_runs_to_the_end() -> None:
     assert [h.title for h in find_headings("# A\n\n```\n# not\n\n## not either\n")] == ["A"]
 
 
-def test_front_matter_is_no_heading() -> None:
-    text = "---\ntitle: x\n# comment\nlang: en\n---\n\n# A\n\nb: c\n---\n"
-    assert list_headings(text) == [(1, "A", "# A\n"), (2, "b: c", "b: c\n---\n")]
+def test_what_stands_before_the_start_is_no_heading() -> None:
+    text = "---\ntitle: x\n# comment\n---\n\n# A\n\nb: c\n---\n"
+    found = find_headings(text, text.index("\n# A"))
+    assert [(h.level, h.title, text[h.span.start : h.span.end]) for h in found] == [
+        (1, "A", "# A\n"),
+        (2, "b: c", "b: c\n---\n"),
+    ]
 
 
-def test_a_rule_at_the_top_is_no_front_matter() -> None:
+def test_a_rule_at_the_top_is_none() -> None:
     assert [h.title for h in find_headings("---\n\na: b\n---\n")] == ["a: b"]
 
 

@@ -1,8 +1,10 @@
-"""Turns a file's bytes into text without guessing and without replacing anything."""
+"""Turns a file's bytes into text without replacing anything."""
 
 import codecs
+from dataclasses import dataclass
 
 from shared.errors import DocumentRefused
+from shared.files.guess import guess_encoding
 
 # UTF-32 stands first: its little-endian mark begins with that of UTF-16.
 _BYTE_ORDER_MARKS = (
@@ -27,13 +29,31 @@ _CHARSET_FAMILIES = (
     "ascii",
     "mac",
 )
+# Supersets, and what is mostly meant.
+_MEANT = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "cp1252", "ascii": "cp1252"}
+# Seven-bit charsets, in which any text is UTF-8 by chance; mails have them.
+_ESCAPED, _ESCAPE = "iso2022", b"\x1b"
 
 
-def decode(data: bytes, charset: str | None = None) -> str:
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A file's text, and how it was written.
+
+    Attributes:
+        encoding: Python's name of it.
+        guessed: nothing in the file or beside it says so.
+    """
+
+    text: str
+    encoding: str
+    guessed: bool = False
+
+
+def decode(data: bytes, charset: str | None = None) -> Decoded:
     """Returns the text of a file, without its byte order mark.
 
-    A byte order mark decides; without one it is strict UTF-8, and where that fails, the declared
-    charset.
+    A byte order mark decides; without one it is strict UTF-8, where that fails the declared
+    charset, and without one a guess.
 
     Args:
         data: the file's bytes.
@@ -44,13 +64,23 @@ def decode(data: bytes, charset: str | None = None) -> str:
     """
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
-            return _decode_strictly(data, encoding, len(mark))
-    if charset is None:
-        return _decode_strictly(data, "utf-8")
+            return Decoded(_decode_strictly(data, encoding, len(mark)), encoding)
+    if charset is not None and _ESCAPE in data and _find_codec(charset).startswith(_ESCAPED):
+        return _decode_other(data, charset)
     try:
-        return data.decode("utf-8")
+        return Decoded(data.decode("utf-8"), "utf-8")
     except UnicodeDecodeError:
-        return _decode_strictly(data, _find_codec(charset))
+        return _decode_other(data, charset)
+
+
+def _decode_other(data: bytes, charset: str | None) -> Decoded:
+    if charset is not None:
+        encoding = _find_codec(charset)
+        return Decoded(_decode_strictly(data, encoding), encoding)
+    guess = guess_encoding(data)
+    if guess is None:
+        return Decoded(_decode_strictly(data, "utf-8"), "utf-8")  # which fails, naming the place
+    return Decoded(data.decode(guess), guess, guessed=True)
 
 
 def _decode_strictly(data: bytes, encoding: str, mark: int = 0) -> str:
@@ -75,4 +105,4 @@ def _find_codec(charset: str) -> str:
         raise DocumentRefused(
             "encoding", f"The file is not UTF-8, and its declared charset {charset!r} is unknown."
         )
-    return "gb18030" if name in {"gb2312", "gbk"} else name  # a superset, and what is mostly meant
+    return _MEANT.get(name, name)

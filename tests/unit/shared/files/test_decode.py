@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.ingest.decode import decode
 from shared.errors import DocumentRefused
+from shared.files.decode import Decoded, decode
 
 TEXT = "退款需要七个工作日。 Refunds take 7 days 😀"
 WITHOUT_SURROGATES = st.text(st.characters(exclude_categories=["Cs"]))
@@ -25,32 +25,45 @@ WITHOUT_SURROGATES = st.text(st.characters(exclude_categories=["Cs"]))
 def test_l04_a_byte_order_mark_names_the_encoding_and_is_no_text(
     mark: bytes, encoding: str
 ) -> None:
-    assert decode(mark + TEXT.encode(encoding)) == TEXT
+    assert decode(mark + TEXT.encode(encoding)) == Decoded(TEXT, encoding)
 
 
 @given(WITHOUT_SURROGATES.filter(lambda text: not text.startswith("\ufeff")))
 def test_utf_8_is_read_back_exactly(text: str) -> None:
-    assert decode(text.encode()) == text
+    assert decode(text.encode()) == Decoded(text, "utf-8")
 
 
 @pytest.mark.parametrize("charset", ["gbk", "GB2312", "gb18030"])
 def test_l04_a_declared_charset_is_taken_where_utf_8_fails(charset: str) -> None:
     text = "退款需要七个工作日，请联系客服。囍"
-    assert decode(text.encode("gb18030"), charset) == text
+    assert decode(text.encode("gb18030"), charset) == Decoded(text, "gb18030")
 
 
 def test_l04_utf_8_wins_over_a_wrong_declaration() -> None:
-    assert decode(TEXT.encode(), "gbk") == TEXT
+    assert decode(TEXT.encode(), "gbk").text == TEXT
+
+
+def test_latin_1_is_what_browsers_take_it_for() -> None:
+    assert decode(b"\x93Gr\xfc\xdfe\x94", "ISO-8859-1") == Decoded("“Grüße”", "cp1252")
+
+
+def test_a_seven_bit_charset_is_taken_though_its_bytes_are_utf_8() -> None:
+    assert decode("返金".encode("iso-2022-jp"), "ISO-2022-JP") == Decoded("返金", "iso2022_jp")
+    assert decode("退款".encode(), "ISO-2022-JP").text == "退款"
+
+
+def test_l04_without_a_declaration_the_encoding_is_guessed_and_says_so() -> None:
+    text = "退款需要七个工作日，请联系客服。"
+    assert decode(text.encode("gbk")) == Decoded(text, "gb18030", guessed=True)
 
 
 @pytest.mark.parametrize(
     ("data", "offset"),
     [
-        (b"abc\xff", 3),
         (b"\xef\xbb\xbfab\xc3", 5),
         (b"\xff\xfea\x00\x00\xd8", 4),
-        (b"\xed\xa0\x80", 0),
-        ("退款".encode("gbk"), 0),
+        (b"abc\xff\x01", 3),  # no text has a control character
+        (b"\x00\xed\xa0\x80", 1),
     ],
 )
 def test_l04_unreadable_bytes_are_refused_with_their_place(data: bytes, offset: int) -> None:
@@ -79,6 +92,6 @@ def test_a_charset_that_no_file_is_written_in_is_refused(charset: str) -> None:
 @given(st.binary(max_size=20), st.sampled_from([None, "gbk", "utf-16", "latin-1", "big5"]))
 def test_any_bytes_become_clean_text_or_are_refused(data: bytes, charset: str | None) -> None:
     try:
-        decode(data, charset).encode("utf-8")
+        decode(data, charset).text.encode("utf-8")
     except DocumentRefused as refused:
         assert refused.code == "encoding"

@@ -14,36 +14,27 @@ _LONGEST_TITLE = 1000  # characters of markup that are read; no title is longer
 _MARKUP = re.compile(r"[\\`*_\[\]<>!&\n]")  # a title with none of these is plain already
 _BLOCKS = MarkdownIt("commonmark").disable("inline")  # only a heading's own words need inline rules
 _INLINE = MarkdownIt("commonmark")
-# YAML before the first line: without this its closing line would make it a setext heading.
-_FRONT_MATTER = re.compile(
-    r"---[ \t]*\n[\w-]+:.*\n(?:(?![ \t]*\n).*\n)*?(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
-)
 
 
-def find_headings(text: str) -> Sequence[Heading]:
+def find_headings(text: str, start: int = 0) -> Sequence[Heading]:
     r"""Returns the headings that structure a text whose lines end with "\n".
 
-    ATX and setext headings count; lines that look like one inside fences, code, HTML, quotes, lists
-    or front matter don't.
+    ATX and setext headings count; lines that look like one inside fences, code, HTML, quotes or
+    lists don't, nor does anything before `start`.
     """
-    front_matter = _FRONT_MATTER.match(text)
-    body = front_matter.end() if front_matter else 0
-    lines = [0, *(newline.end() for newline in re.finditer("\n", text)), len(text)]
+    body = text[start:]
+    lines = [0, *(newline.end() for newline in re.finditer("\n", body)), len(body)]
     references: dict[str, object] = {}
-    tokens = _BLOCKS.parse(text, references)
+    tokens = _BLOCKS.parse(body, references)
     return tuple(
         Heading(
-            int(opening.tag[1:]), _read_title(inline.content, references), _span(opening.map, lines)
+            int(opening.tag[1:]),
+            _read_title(inline.content, references),
+            Span(start + lines[opening.map[0]], start + lines[opening.map[1]]),
         )
         for opening, inline in pairwise(tokens)
-        if opening.type == "heading_open" and opening.level == 0
-        if opening.map and lines[opening.map[0]] >= body
+        if opening.type == "heading_open" and opening.level == 0 and opening.map
     )
-
-
-def _span(rows: Sequence[int], lines: Sequence[int]) -> Span:
-    first, after = rows
-    return Span(lines[first], lines[after])
 
 
 def _read_title(markup: str, references: dict[str, object]) -> str:

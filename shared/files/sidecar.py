@@ -23,8 +23,26 @@ def parse_sidecar(data: bytes) -> dict[str, Any]:
     metadata: Any = sidecar.get("metadataAttributes") if isinstance(sidecar, dict) else None
     if metadata is None:
         raise ValueError('it is not {"metadataAttributes": {…}}')
+    if isinstance(metadata, dict):
+        metadata = {name: _unwrap(value) for name, value in metadata.items()}
     try:
         validate_metadata(metadata, "/metadataAttributes")
     except InvalidRequest as error:
         raise ValueError(str(error)) from error
     return dict(metadata)
+
+
+_VALUES = {
+    "STRING": "stringValue",
+    "NUMBER": "numberValue",
+    "BOOLEAN": "booleanValue",
+    "STRING_LIST": "stringListValue",
+}
+
+
+def _unwrap(value: Any) -> Any:
+    """Returns an attribute's value, also out of Bedrock's form that tells its type."""
+    match value:
+        case {"value": {"type": str(kind), **typed}} if _VALUES.get(kind) in typed:
+            return typed[_VALUES[kind]]
+    return value

@@ -1,0 +1,64 @@
+from typing import Any
+
+import pytest
+from pptx import Presentation
+from pptx.util import Inches
+
+from functions.ingest.chunk import chunk
+from shared.files.media import Format
+from shared.model import Chunking
+from tests.files.office import save, write_pptx
+from tests.files.reading import read_file, refuse
+
+
+def add_box(shapes: Any, text: str) -> None:
+    shapes.add_textbox(0, 0, Inches(2), Inches(1)).text_frame.text = text
+
+
+def make_slides() -> bytes:
+    slides = Presentation()
+    slide = slides.slides.add_slide(slides.slide_layouts[5])
+    slide.shapes.title.text = "The plans"
+    add_box(slide.shapes, "FIRST BOX")
+    add_box(slide.shapes, "SECOND BOX")
+    table = slide.shapes.add_table(2, 2, 0, 0, Inches(3), Inches(1)).table
+    for (row, column), text in {
+        (0, 0): "Plan", (0, 1): "Price", (1, 0): "Enterprise", (1, 1): "$4,200/seat",
+    }.items():  # fmt: skip
+        table.cell(row, column).text = text
+    add_box(slide.shapes.add_group_shape().shapes.add_group_shape().shapes, "GROUPED ONE")
+    slide.notes_slide.notes_text_frame.text = "NOTE-77"
+    hidden = slides.slides.add_slide(slides.slide_layouts[6])
+    add_box(hidden.shapes, "HIDDEN-77")
+    hidden.element.set("show", "0")
+    add_box(slides.slides.add_slide(slides.slide_layouts[6]).shapes, "LAST\vBOX")
+    return save(slides)
+
+
+def test_l18_boxes_tables_groups_and_notes_are_read_apart() -> None:
+    document = read_file(Format.PPTX, make_slides())
+    assert document.text == (
+        "The plans\n\nFIRST BOX\n\nSECOND BOX\n\nPlan | Price\nEnterprise | $4,200/seat\n\n"
+        "GROUPED ONE\n\nNOTE-77\n\nLAST\nBOX"
+    )
+
+
+def test_l18_a_slide_is_a_page_and_a_section() -> None:
+    passages = chunk(read_file(Format.PPTX, make_slides()), Chunking())
+    assert [(p.page, p.heading) for p in passages] == [(1, "The plans"), (3, "")]
+
+
+def test_l17_hidden_slides_are_left_out_and_reported_or_read_where_that_is_wanted() -> None:
+    document = read_file(Format.PPTX, make_slides())
+    assert document.left_out == ["hidden slide 2"]
+    document = read_file(Format.PPTX, make_slides(), include_hidden=True)
+    assert document.find_page(document.text.index("HIDDEN-77")) == 2
+
+
+@pytest.mark.parametrize("data", [b"words", b"PK\x03\x04", write_pptx("x")[:2000]])
+def test_a_broken_file_has_a_reason_for_people(data: bytes) -> None:
+    assert "no PPTX file" in str(refuse(Format.PPTX, data))
+
+
+def test_slides_without_text_are_none() -> None:
+    assert refuse(Format.PPTX, write_pptx(" ", "")).code == "no_text"
