@@ -289,6 +289,7 @@ def test_the_worked_examples_are_answers_that_would_be_used_whole() -> None:
     pairs = [(json.loads(q), a) for q, a in pairwise(lines) if '"query"' in q]
     assert len(pairs) >= 4
     for question, answer in pairs:
+        assert question["query"]
         fields = {name: [FieldType(type_)] for name, type_ in question["fields"].items()}
         found = extract_conditions(answer, fields)
         assert found.dropped == []
