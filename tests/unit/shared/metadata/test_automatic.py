@@ -260,6 +260,13 @@ def test_c03_the_query_stands_in_the_prompt_as_data(query: str) -> None:
     assert write_prompt("another", FIELDS, TODAY)[0] == system
 
 
+def test_the_prompt_names_the_day_of_the_week() -> None:
+    week = [write_prompt("q", FIELDS, date(2026, 3, day))[1] for day in range(16, 23)]
+    assert [json.loads(user)["weekday"] for user in week] == [
+        "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
+    ]  # fmt: skip
+
+
 def test_other_scripts_stand_in_the_prompt_as_they_are() -> None:
     _, user = write_prompt("知识库", {"语言": [FieldType.STRING]}, TODAY)
     assert '"知识库"' in user
