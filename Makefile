@@ -7,7 +7,10 @@ READY := .venv/.ready
 # mutmut runs in the environment of the project, without being a part of it.
 MUTMUT := $(UV) run --no-sync --with mutmut==3.8.1 mutmut
 
-.PHONY: help setup demo serve test check mutants clean
+# The sets that docs/relevance.md has figures of.
+JUDGED := cranfield chronoqa cmrc2018 xquad-en xquad-zh
+
+.PHONY: help setup demo serve test check mutants relevance clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -44,6 +47,11 @@ mutants: $(READY)  ## Spoil the filter in some 3,500 places, and name those that
 	$(MUTMUT) run "shared.postgres.conditions.*"
 	$(MUTMUT) results
 	.venv/bin/python scripts/mutants.py
+
+relevance: $(READY)  ## Rank the judged sets in DATA by every way to search, and write docs/relevance.md; takes hours
+	@test -d "$(DATA)" || { echo "DATA=FOLDER is needed, which holds $(JUDGED)." >&2; exit 2; }
+	.venv/bin/winnow eval $(JUDGED:%=$(DATA)/%) --json docs/relevance.json
+	.venv/bin/python -m bench.relevance docs/relevance.json
 
 clean:  ## Remove what was built, and the demo's home
 	rm -rf .aws-sam .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .winnow mutants

@@ -76,9 +76,9 @@ def explanation_table(answer: Answer, most_dropped: int | None = None) -> Table:
         stand = [_standing(explain["channels"].get(channel)) for channel in channels]
         scores = [_figure(explain[FIGURES[name]]) for name in figures]
         table.add_row(rank, Text(clean(title)), *stand, *scores, reason)
-    weights = next((e["weights"] for _, _, e, _ in rows if e["weights"]), None)
-    if weights:
-        table.caption = f"final = {weights['vector']:.2f} · V + {weights['keyword']:.2f} · K"
+    weighed = next((e for _, _, e, _ in rows if e["weights"]), None)
+    if weighed:
+        table.caption = _tell_weights(weighed)
         table.caption_justify = "left"
     return table
 
@@ -87,6 +87,13 @@ def count_dropped(answer: Answer) -> str:
     """Returns how many candidates fell out, and why; nothing where none did."""
     counts = Counter(each["reason"] for each in answer.get("dropped", []))
     return ", ".join(f"{count} by {reason}" for reason, count in counts.items())
+
+
+def _tell_weights(explain: Answer) -> str:
+    vector, keyword = (f"{explain['weights'][name]:.2f}" for name in ("vector", "keyword"))
+    if explain["keyword_score"] is None:  # by ranks
+        return f"weights: {vector} of the vector channel, {keyword} of the text channel"
+    return f"final = {vector} · V + {keyword} · K"
 
 
 def _standing(standing: Answer | None) -> str:

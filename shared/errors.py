@@ -6,6 +6,9 @@ the wire stands in one table, `shared.http.problems`.
 
 from dataclasses import dataclass
 
+MOST_PROBLEMS = 100
+"""An error names the first so many: a body may hold a million."""
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -33,8 +36,9 @@ class InvalidRequest(WinnowError):
     """The request holds a value that means nothing."""
 
     def __init__(self, *problems: Problem) -> None:
-        said = "; ".join(f"{p.pointer or 'body'}: {p.detail}" for p in problems)
-        super().__init__(said, *problems)
+        named = problems[:MOST_PROBLEMS]
+        said = "; ".join(f"{p.pointer or 'body'}: {p.detail}" for p in named)
+        super().__init__(said, *named)
 
     @classmethod
     def at(cls, pointer: str, detail: str) -> "InvalidRequest":

@@ -3,11 +3,11 @@
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, FiniteFloat, SecretStr
+from pydantic import AfterValidator, Field, SecretStr
 
 from shared.errors import InvalidRequest
 from shared.external.guard import MOST_CHARACTERS
-from shared.http.bodies import Body, RetrievalBody
+from shared.http.bodies import Body, Numbers, RetrievalBody
 
 MOST_VERSION = 2**62
 """Below what a column holds, so that there is always a next one."""
@@ -68,7 +68,7 @@ class ChunkBody(Body):
     """A chunk that the sender cut."""
 
     text: Annotated[str, Field(max_length=_MOST_TEXT)]
-    vector: list[FiniteFloat] | None = None
+    vector: Numbers | None = None
     page: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
 
 

@@ -42,7 +42,8 @@ class FusionPlan:
 
     Attributes:
         search_method: a query of one channel is scored by that channel's component.
-        method: what a hybrid query does; the others have no use for it.
+        method: what a hybrid query does. Of the others `RRF` alone says something: that cosines
+            are of different models, so that a semantic query is scored by its ranks.
         weights: None for the method's own, which `weigh` tells.
         keyword_scoring: the form of K, where the search method leaves a choice.
         rank_constant: of rrf.
@@ -153,6 +154,8 @@ def _score(
     weights: Weights | None,
 ) -> Scores:
     if plan.search_method is SearchMethod.SEMANTIC:
+        if plan.method is FusionMethod.RRF:
+            return rrf_scores(candidates, {Channel.VECTOR: 1.0}, plan.rank_constant)
         return cosines
     if plan.search_method is not SearchMethod.HYBRID:
         return _require(keyword)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
+from pydantic import BaseModel, ConfigDict, FailFast, Field, FiniteFloat, model_validator
 
 from shared.errors import InvalidRequest
 from shared.fusion.fuse import DEFAULT_KEYWORD_SCORING
@@ -14,6 +14,9 @@ RERANKED = "reranking_model"
 """The method of fusion that asks a model; the weighted score stands where it fails."""
 
 QueryText = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
+
+Numbers = Annotated[list[FiniteFloat], FailFast()]
+"""A vector as it is sent; of what is wrong in it, the first is told."""
 
 
 class Body(BaseModel):

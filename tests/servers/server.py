@@ -25,6 +25,7 @@ class Reply:
         body: JSON, or bytes as they are.
         delay: seconds before the answer.
         hang_up: closes the connection instead of answering.
+        drips: a byte now and then in place of the body, and no end.
     """
 
     body: Any = None
@@ -32,6 +33,7 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
     delay: float = 0.0
     hang_up: bool = False
+    drips: bool = False
 
 
 class ModelServer:
@@ -72,6 +74,10 @@ class ModelServer:
             self._server.shutdown()
             self._server.server_close()
             thread.join()
+
+    def is_stopping(self, seconds: float) -> bool:
+        """Tells it at once where it is, else after so many seconds."""
+        return self._stopping.wait(seconds)
 
     def open_connection(self) -> None:
         with self._lock:
@@ -115,9 +121,11 @@ def _handler_of(server: ModelServer) -> type[BaseHTTPRequestHandler]:
             headers = {"Content-Type": "application/json"} | reply.headers
             for name, value in headers.items():
                 self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Length", "1000000" if reply.drips else str(len(body)))
             try:
                 self.end_headers()
+                while reply.drips and not server.is_stopping(0.02):
+                    self.wfile.write(b" ")
                 self.wfile.write(body)
             except OSError:
                 self.close_connection = True  # the client gave up

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, FiniteFloat, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from functions.retrieve.contracts.attachments import (
     MOST_ATTACHMENTS,
@@ -17,7 +17,15 @@ from functions.retrieve.query import Applied, AutomaticFilter, Query, Reranking,
 from shared.errors import InvalidRequest
 from shared.fusion.fuse import FusionMethod, FusionPlan, KeywordScoring
 from shared.fusion.weighted import Weights
-from shared.http.bodies import NEEDS_VECTORS, RERANKED, Body, FusionBody, QueryText, RetrievalBody
+from shared.http.bodies import (
+    NEEDS_VECTORS,
+    RERANKED,
+    Body,
+    FusionBody,
+    Numbers,
+    QueryText,
+    RetrievalBody,
+)
 from shared.metadata.conditions import Joiner, Tree
 from shared.metadata.parse import parse_filter
 from shared.metadata.variables import fill_conditions
@@ -54,7 +62,7 @@ class RetrieveBody(RetrievalBody):
     on_channel_failure: Literal["degrade", "error"] = "degrade"
     deadline_ms: Annotated[int, Field(ge=1, le=60_000)] = 2_500
     explain: bool = False
-    query_vector: list[FiniteFloat] | None = None
+    query_vector: Numbers | None = None
 
     @field_validator("query")
     @classmethod
@@ -143,17 +151,24 @@ def _plan(settings: RetrievalBody, sent: FusionBody | None, *, is_apart: bool) -
         raise InvalidRequest.at(
             "/fusion/method", f"{fusion.method} belongs to hybrid_search, not to {method}"
         )
-    # Cosines of different models are not compared, even where a reranking model fails.
-    before_model = FusionMethod.RRF if is_apart else FusionMethod.WEIGHTED_SCORE
     weights = fusion.weights
     return FusionPlan(
         search_method=method,
-        method=before_model if is_reranked else FusionMethod(fusion.method),
+        method=_choose_fusion(method, fusion, is_apart=is_apart),
         weights=Weights(weights.vector, weights.keyword) if weights else None,
         keyword_scoring=KeywordScoring(fusion.keyword_scoring),
         rank_constant=fusion.rank_constant,
         threshold=settings.score_threshold,
     )
+
+
+def _choose_fusion(method: SearchMethod, fusion: FusionBody, *, is_apart: bool) -> FusionMethod:
+    if fusion.method == RERANKED:
+        # Cosines of different models are not compared, even where a reranking model fails.
+        return FusionMethod.RRF if is_apart else FusionMethod.WEIGHTED_SCORE
+    if method is not SearchMethod.HYBRID:
+        return FusionMethod.WEIGHTED_SCORE
+    return FusionMethod(fusion.method)
 
 
 def _read_reranking(fusion: FusionBody | None) -> Reranking | None:

@@ -30,9 +30,9 @@ def check_spaces(spaces: Sequence[EmbeddingSpace], plan: FusionPlan) -> None:
         raise InvalidRequest.at("/dataset_ids", f"{told} {MOST_SPACES} are searched in one query")
     if plan.search_method not in NEEDS_VECTORS:
         return
-    if plan.search_method is SearchMethod.SEMANTIC or plan.method is not FusionMethod.RRF:
+    if plan.method is not FusionMethod.RRF:
         told = "these datasets have different embedding models, whose cosines can't be compared"
-        way = "choose hybrid_search with the fusion method rrf or reranking_model"
+        way = "choose the fusion method reranking_model, or hybrid_search with rrf"
         raise InvalidRequest.at("/dataset_ids", f"{told}: {way}, {_APART}")
     if any(space.provider == "given" for space in spaces):
         told = "these datasets have different embedding models, one of which needs the query's"

@@ -108,6 +108,13 @@ def test_an_explanation_shows_every_figure_and_what_fell_out() -> None:
     assert count_dropped({"records": []}) == ""
 
 
+def test_weights_of_ranks_are_no_formula_of_v_and_k() -> None:
+    answer = {"records": [record(explain=explain(keyword_score=None))], "dropped": []}
+    text = "\n".join(render(explanation_table(answer), io.StringIO()))
+    assert "weights: 0.70 of the vector channel, 0.30 of the text channel" in text
+    assert "final =" not in text
+
+
 def test_text_is_shortened_to_one_line() -> None:
     assert shorten("a \n b\tc", 10) == "a b c"
     assert shorten("abc def", 5) == "abc…"

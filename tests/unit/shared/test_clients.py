@@ -34,7 +34,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
         return {"SecretString": KEY}
 
     client = SimpleNamespace(generate_db_auth_token=generate, get_secret_value=get_secret)
-    monkeypatch.setattr(boto3, "client", lambda _service: client)
+    monkeypatch.setattr(boto3, "client", lambda _service, **_: client)
     return calls
 
 

@@ -12,11 +12,36 @@ from pg8000.core import CoreConnection
 from functions.retrieve.pool import Pool
 from shared.errors import ConfigurationError
 from shared.model import EmbeddingSpace, Hit
+from shared.models.bedrock import TitanEmbedder
+from shared.models.bedrock_client import BedrockRuntime
+from shared.models.openai_compatible import OpenAICompatibleEmbedder
+from shared.models.transport import Transport
 from shared.ports import Embedder
 from tests.integration.app import App, Embedders, Json, near, where
 from tests.integration.watched import InTurn, Watched, refuse, silence
+from tests.servers.aws import AWS_ENVIRONMENT
+from tests.servers.server import wait_for
+from tests.servers.talk import talking_server
 
 METHODS = ["semantic_search", "full_text_search", "keyword_search", "hybrid_search"]
+
+
+class Dripping(Embedders):
+    """One embedder for every space, whose server never comes to an end."""
+
+    def __init__(self, provider: str, url: str) -> None:
+        super().__init__()
+        space = EmbeddingSpace(provider, "m", 256)
+        self._embedder: Embedder = (
+            TitanEmbedder(space, BedrockRuntime(Transport(4), url), timeout=60)
+            if provider == "bedrock"
+            else OpenAICompatibleEmbedder(
+                space, Transport(4), base_url=url, api_key=None, timeout=60
+            )
+        )
+
+    def __call__(self, _: EmbeddingSpace) -> Embedder | None:
+        return self._embedder
 
 
 @pytest.fixture(scope="module")
@@ -249,20 +274,19 @@ def test_a_late_channel_is_left_behind_at_the_deadline(
     app: App, watched: Watched, dataset: str
 ) -> None:
     asleep = threading.Event()
-    pool = Pool(4)
+    pool = Pool(16)
     watched.instead["search_vector"] = lambda: asleep.wait(30) and []
     slow = app.with_search(watched, pool)
     try:
-        answer = slow.ask(dataset, "refund policy", query_vector=[1, 0], deadline_ms=1_500)
-        assert answer.status_code == 200
-        assert [record["title"] for record in answer.json()["records"]] == ["word"]
-        assert answer.json()["degraded"] == [
+        answer = slow.ask_in_time("vector", dataset, "refund policy", query_vector=[1, 0])
+        assert [record["title"] for record in answer["records"]] == ["word"]
+        assert answer["degraded"] == [
             {"channel": "vector", "reason": "no answer within the deadline"}
         ]
         watched.instead["search_text"] = watched.instead["search_vector"]
         begun = time.monotonic()
-        answer = slow.ask(dataset, "refund policy", query_vector=[1, 0], deadline_ms=300)
-        assert answer.status_code == 503
+        refused = slow.ask(dataset, "refund policy", query_vector=[1, 0], deadline_ms=300)
+        assert refused.status_code == 503
         assert time.monotonic() - begun < 25  # it did not wait for the channels
     finally:
         asleep.set()
@@ -299,6 +323,28 @@ def test_a_silent_embedder_leaves_the_text_channel(app: App, watched: Watched) -
     semantic: Json = {"search_method": "semantic_search"}
     answer = app.with_search(watched, embedders=broken).ask(embedded, "refund policy", **semantic)
     assert answer.status_code == 503
+
+
+@pytest.mark.parametrize("provider", ["bedrock", "openai_compatible"])
+def test_an_embedder_that_drips_is_left_at_the_deadline(
+    app: App, monkeypatch: pytest.MonkeyPatch, provider: str
+) -> None:
+    for name, value in AWS_ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    dataset = app.embedded()
+    app.put_text(dataset, "a.md", "refund policy")
+    pool = Pool(8)
+    with talking_server([b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"], then=b" ") as (
+        host,
+        hung_up,
+    ):
+        dripping = app.with_search(app.search, pool, Dripping(provider, f"http://{host}"))
+        answer = dripping.ask_in_time("vector", dataset, "refund policy")
+        assert [record["title"] for record in answer["records"]] == ["a.md"]
+        wait_for(hung_up.is_set)  # so no thread reads on
+        semantic: Json = {"search_method": "semantic_search", "deadline_ms": 300}
+        assert dripping.ask(dataset, "refund policy", **semantic).status_code == 503
+    pool.close()
 
 
 def test_a_misconfigured_embedder_leaves_the_text_channel_and_tells_nothing(

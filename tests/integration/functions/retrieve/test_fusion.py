@@ -3,10 +3,13 @@
 import itertools
 import math
 import random
+from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import pytest
 
+from shared.fusion.balance import balance_weights
 from tests.integration.app import App, Json, near, where
 
 METHODS = ["semantic_search", "full_text_search", "keyword_search", "hybrid_search"]
@@ -174,6 +177,33 @@ def test_every_candidate_that_fell_out_is_explained_with_its_reason(app: App, go
     assert [each["reason"] for each in found["dropped"]] == ["top_k", "threshold"]
     for each in found["dropped"]:
         assert each["explain"] == known[each["chunk_id"]] | {"threshold": 0.5}
+
+
+def test_the_weights_that_a_query_comes_by_are_shown_and_made_of_its_candidates(app: App) -> None:
+    dataset = app.dataset(model="weights of a query's own")
+    for n in range(8):
+        app.put(dataset, str(n), near("refund policy" if n == 5 else f"other {n}", 0.3 + n / 20))
+    shown = {}
+    for query in ("refund policy", "xylophone"):
+        answers = [app.retrieve(dataset, query, explain=True, top_k=k) for k in (2, 8)]
+        few, every = (
+            [each["explain"] for each in (*answer["records"], *answer["dropped"])]
+            for answer in answers
+        )
+        assert few == every  # whatever top_k is
+        [weights] = {tuple(each["weights"].items()) for each in every}
+        v, k = (np.array([e[f"{of}_score"] for e in every]) for of in ("vector", "keyword"))
+        assert dict(weights) == pytest.approx(asdict(balance_weights(v, k)))
+        for each in every:
+            expected = np.dot(
+                list(dict(weights).values()), [each["vector_score"], each["keyword_score"]]
+            )
+            assert each["final_score"] == pytest.approx(expected)
+        shown[query] = dict(weights)
+    assert 0.01 < shown["refund policy"]["vector"] < 0.99
+    assert shown["xylophone"] == {"vector": 1.0, "keyword": 0.0}  # no word tells them apart
+    named = app.retrieve(dataset, "refund policy", explain=True, fusion=weigh(0.4, 0.6))
+    assert named["records"][0]["explain"]["weights"] == {"vector": 0.4, "keyword": 0.6}
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -303,6 +303,18 @@ def test_h03_a_model_that_fails_leaves_the_weighted_score_and_is_named(
     assert "reranking_model: " in strict.json()["detail"]
 
 
+def test_h03_an_answer_that_drips_in_is_left_in_time(app: App, dataset: str, served: Any) -> None:
+    server, reranker_for = served
+    server.script = [Reply(drips=True)]
+    answer = app.with_reranker(reranker_for, timeout=0.3).ask(
+        dataset, "refund policy", query_vector=[1, 0], **RERANKED
+    )
+    assert shown(answer.json()) == BY_WEIGHT
+    [degraded] = answer.json()["degraded"]
+    assert "did not answer within 0." in degraded["reason"]
+    assert server.closed.acquire(timeout=20), "somebody still reads it"
+
+
 @pytest.mark.parametrize(
     "scores", [[], [0.5], [0.5] * 4, [0.5, 0.5, float("nan")], [0.5, 0.5, -4.2], [0.5, 0.5, 1.5]]
 )

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from functions.retrieve.contracts.spaces import MOST_SPACES
-from tests.integration.app import App, Embedders, Json, where
+from tests.fakes.reranker import FakeReranker, FakeRerankers
+from tests.integration.app import App, Embedders, Json, near, where
 
 RRF: Json = {"fusion": {"method": "rrf"}, "query_vector": None}
 PLAIN: Json = {"query_vector": None}
@@ -56,6 +57,42 @@ def test_rrf_takes_each_models_own_ranks(app: App, one: str, two: str) -> None:
     assert {together["records"][n]["score"] for n in (0, 1)} == {1.0}
 
 
+@pytest.mark.parametrize("method", ["semantic_search", "hybrid_search"])
+def test_a_reranking_model_compares_what_cosines_cannot(
+    app: App, one: str, two: str, method: str
+) -> None:
+    best = ["the refund policy of annual plans", "policy of refunds and fees"]
+    rerankers = FakeRerankers(FakeReranker(lambda _, p: 0.9 - 0.1 * ([*best, p].index(p))))
+    asked: Json = PLAIN | {"search_method": method, "fusion": {"method": "reranking_model"}}
+    ask = app.with_reranker(rerankers).ask
+    answer = ask([one, two], "refund policy", top_k=2, explain=True, **asked).json()
+    assert [(r["content"], r["score"]) for r in answer["records"]] == [
+        (best[0], 0.9),
+        (best[1], 0.8),
+    ]
+    [(_, passages, _)] = rerankers.reranker.asked
+    assert len(passages) == 4
+    # Where it fails ranks decide: the first of each model is as good as the other's.
+    rerankers.reranker.broken = "it sleeps"
+    answer = ask([one, two], "refund policy", top_k=4, explain=True, **asked).json()
+    assert [each["channel"] for each in answer["degraded"]] == ["reranking_model"]
+    found = answer["records"]
+    assert {record["dataset_id"] for record in found[:2]} == {one, two}
+    for record in found:
+        standings = record["explain"]["channels"]
+        channels = ["vector"] if method == "semantic_search" else ["vector", "text"]
+        parts = [1 / (60 + standings[c]["rank"]) for c in channels if c in standings]
+        assert record["score"] == pytest.approx(sum(parts) * 61 / len(channels))
+
+
+def test_a_default_for_hybrid_queries_is_nothing_to_a_semantic_one(app: App) -> None:
+    """Not even rrf, by which models are scored apart."""
+    dataset = app.dataset(retrieval={"fusion": {"method": "rrf"}})
+    app.put(dataset, "a", near("refund", 0.6))
+    [record] = app.retrieve(dataset, "refund", search_method="semantic_search")["records"]
+    assert record["score"] == pytest.approx(0.6, abs=1e-5)
+
+
 @pytest.mark.parametrize(
     "asked",
     [
@@ -73,6 +110,7 @@ def test_cosines_of_different_models_are_never_compared(
     [problem] = refused.json()["errors"]
     assert problem["pointer"] == "/dataset_ids"
     assert "rrf" in problem["detail"]
+    assert "reranking_model" in problem["detail"]
     for each in (one, two):
         assert app.ask(each, "refund", **asked).status_code == 200
 

@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from shared.errors import DatabaseUnavailable
+from shared.errors import MOST_PROBLEMS, DatabaseUnavailable
 from shared.postgres.engine import connect
 from tests.integration.app import KEY, App, Json, build, near
 
@@ -125,6 +125,21 @@ def test_a_body_that_is_no_query(app: App, content: bytes, pointer: str | None) 
 def test_a_field_that_means_nothing(app: App, dataset: str, more: Json, pointer: str) -> None:
     body: Json = {"query": "x", "dataset_ids": [dataset], "query_vector": [1, 0]} | more
     assert_problem(app.client.post("/v1/retrieve", json=body), 400, pointer)
+
+
+def test_what_is_wrong_a_million_times_is_told_a_few(app: App, dataset: str) -> None:
+    vector = ["0"] * 100_000
+    asked: Json = {"query": "x", "dataset_ids": [dataset]}
+    sent: Json = {"name": "a", "chunks": [{"text": "a", "vector": vector}]}
+    answer = app.client.post("/v1/retrieve", json=asked | {"query_vector": vector})
+    problem = assert_problem(answer, 400, "/query_vector/0")
+    assert len(problem["errors"]) == 1
+    answer = app.client.post(f"/v1/datasets/{dataset}/documents", json=sent)
+    assert_problem(answer, 400, "/chunks/0/vector/0")
+    answer = app.client.post("/v1/retrieve", json=asked | {f"f{n}": n for n in range(10_000)})
+    assert answer.status_code == 400
+    assert len(answer.json()["errors"]) == MOST_PROBLEMS
+    assert len(answer.content) < 50_000
 
 
 @pytest.mark.parametrize("method", ["weighted_score", "rrf", "none"])

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shared.fusion.balance import HEAD, NOISE, balance_weights
@@ -60,6 +60,36 @@ def test_the_order_of_candidates_is_nothing_to_it(vector: list[float], data: st.
     assert found == again
     assert min(found.vector, found.keyword) >= 0
     assert found.vector + found.keyword == pytest.approx(1)
+
+
+COSINES = st.floats(-1, 1)
+SHARES = st.floats(0, 1)
+ALIKE = st.one_of(SHARES, st.sampled_from([0.0, 0.5, 0.5 + 1e-12, 1.0]))
+
+
+@given(pairs=st.lists(st.tuples(COSINES | ALIKE, ALIKE), max_size=200), copies=st.integers(1, 5))
+def test_any_candidates_have_weights(pairs: list[tuple[float, float]], copies: int) -> None:
+    """None, one, copies of one another, all alike: the weights are not negative, their sum is 1."""
+    found = balance([v for v, _ in pairs] * copies, [k for _, k in pairs] * copies)
+    assert min(found.vector, found.keyword) >= 0
+    assert found.vector + found.keyword == pytest.approx(1)
+
+
+@given(
+    vector=st.lists(st.floats(0.2, 0.9), min_size=8, max_size=40),
+    keyword=st.lists(SHARES, min_size=40, max_size=40),
+    scale=st.floats(0.5, 1.0),
+)
+def test_a_model_with_narrower_cosines_is_heard_as_well(
+    vector: list[float], keyword: list[float], scale: float
+) -> None:
+    assume(np.std(vector) > 10 * NOISE)
+    wide = balance(vector, keyword[: len(vector)])
+    narrow = balance([0.5 + scale * v / 2 for v in vector], keyword[: len(vector)])
+    # What V adds between two candidates, against what K does, stays what it was.
+    assume(min(wide.vector, wide.keyword) > 0.01)
+    before, after = (w.vector * s / w.keyword for w, s in ((wide, 1), (narrow, scale / 2)))
+    assert after == pytest.approx(before, rel=0.2)
 
 
 @given(scores=FIGURES, shift=st.floats(-1, 1))

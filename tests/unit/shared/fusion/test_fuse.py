@@ -25,7 +25,8 @@ NONE = FusionPlan(search_method=SearchMethod.HYBRID, method=FusionMethod.NONE)
 SEMANTIC = FusionPlan(search_method=SearchMethod.SEMANTIC)
 FULL_TEXT = FusionPlan(search_method=SearchMethod.FULL_TEXT)
 KEYWORD = FusionPlan(search_method=SearchMethod.KEYWORD)
-PLANS = [WEIGHTED, RRF, NONE, SEMANTIC, FULL_TEXT, KEYWORD]
+APART = FusionPlan(search_method=SearchMethod.SEMANTIC, method=FusionMethod.RRF)
+PLANS = [WEIGHTED, RRF, NONE, SEMANTIC, FULL_TEXT, KEYWORD, APART]
 
 
 def plan(weights: tuple[float, float], threshold: float | None = None) -> FusionPlan:
@@ -149,6 +150,7 @@ def test_each_method_has_its_own_score() -> None:
         "rrf": (RRF, [0.5, 61 / 62 / 2]),
         "none": (NONE, [0.8, -0.2]),
         "semantic": (SEMANTIC, [0.8, -0.2]),
+        "semantic, of several models": (APART, [1, 61 / 62]),
         "full text": (FULL_TEXT, [0.1, 0.6]),
         "keyword": (KEYWORD, [0.1, 0.6]),
     }

@@ -260,6 +260,13 @@ def test_c03_the_query_stands_in_the_prompt_as_data(query: str) -> None:
     assert write_prompt("another", FIELDS, TODAY)[0] == system
 
 
+def test_the_prompt_names_the_day_of_the_week() -> None:
+    week = [write_prompt("q", FIELDS, date(2026, 3, day))[1] for day in range(16, 23)]
+    assert [json.loads(user)["weekday"] for user in week] == [
+        "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
+    ]  # fmt: skip
+
+
 def test_other_scripts_stand_in_the_prompt_as_they_are() -> None:
     _, user = write_prompt("知识库", {"语言": [FieldType.STRING]}, TODAY)
     assert '"知识库"' in user
@@ -289,6 +296,7 @@ def test_the_worked_examples_are_answers_that_would_be_used_whole() -> None:
     pairs = [(json.loads(q), a) for q, a in pairwise(lines) if '"query"' in q]
     assert len(pairs) >= 4
     for question, answer in pairs:
+        assert question["query"]
         fields = {name: [FieldType(type_)] for name, type_ in question["fields"].items()}
         found = extract_conditions(answer, fields)
         assert found.dropped == []

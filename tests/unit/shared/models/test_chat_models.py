@@ -223,7 +223,7 @@ def test_the_key_may_be_a_secret_and_its_absence_is_a_failure_of_the_model(
         raise EndpointConnectionError(endpoint_url="http://nowhere")
 
     client = SimpleNamespace(get_secret_value=fail)
-    monkeypatch.setattr(boto3, "client", lambda _service: client)
+    monkeypatch.setattr(boto3, "client", lambda _service, **_: client)
     with OpenAIChatServer(speak).running() as server:
         ours = settings(openai_base_url=f"{server.url}/v1", openai_api_key_secret="arn:the-key")
         with pytest.raises(ChatModelFailed) as failed:

@@ -113,7 +113,7 @@ def test_the_key_may_be_a_secret_that_is_read_when_it_is_needed(
         raise EndpointConnectionError(endpoint_url="http://nowhere")
 
     client = SimpleNamespace(get_secret_value=fail)
-    monkeypatch.setattr(boto3, "client", lambda _service: client)
+    monkeypatch.setattr(boto3, "client", lambda _service, **_: client)
     with pytest.raises(EmbedderFailed) as failed:
         make_embedder(space, configured)
     assert "nowhere" not in str(failed.value)

@@ -304,7 +304,7 @@ def test_the_key_may_be_a_secret_that_is_read_at_the_first_call_and_kept(
         raise EndpointConnectionError(endpoint_url="http://nowhere")
 
     client = SimpleNamespace(get_secret_value=fail)
-    monkeypatch.setattr(boto3, "client", lambda _service: client)
+    monkeypatch.setattr(boto3, "client", lambda _service, **_: client)
     with CohereServer().running() as server:
         ours = make_settings(
             cohere_base_url=f"{server.url}/v1", cohere_api_key_secret="arn:the-key"
