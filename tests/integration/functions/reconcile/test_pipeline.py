@@ -326,7 +326,7 @@ def test_a_deletion_that_nobody_would_finish_is_taken_up_again(
 
 def test_documents_in_error_and_tombstones_are_not_stuck(world: World, parts: Parts) -> None:
     with pytest.raises(DocumentRefused):
-        world.work(world.put_bytes("bad", b"\xff", "text/plain"))
+        world.work(world.put_bytes("bad", b"\xff\x01", "text/plain"))
     world.work(world.put("gone", "one"))
     world.work(world.delete("gone"))
     assert tally(world, run(parts)) == Tally(documents=1)
