@@ -1,17 +1,20 @@
-"""/v1/datasets: making and showing knowledge bases."""
+"""/v1/datasets: making, showing and deleting knowledge bases."""
 
+import time
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Response
 
+from functions.manage.answers import ACCEPTED, SETTLED
 from functions.manage.bodies import (
     DatasetBody,
     DatasetPatch,
     ExternalBody,
     read_changes,
 )
+from functions.manage.clear import clear
 from functions.manage.parts import CheckReranker, Parts
 from shared.chunking import check_chunking, show_chunking
 from shared.errors import InvalidRequest
@@ -27,7 +30,7 @@ from shared.model import (
     SearchMethod,
 )
 from shared.models.embedders import choose_space
-from shared.postgres import datasets
+from shared.postgres import datasets, removals
 from shared.postgres.engine import read, transaction
 
 
@@ -88,6 +91,18 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
                 _check_retrieval(body.retrieval, space, parts.check_reranker)
             values["updated_at"] = datetime.now(UTC)
             return show(datasets.change_dataset(connection, caller.tenant_id, dataset_id, values))
+
+    @router.delete("/{dataset_id}", status_code=ACCEPTED)
+    def delete(
+        dataset_id: str, response: Response, caller: who, wait: bool = False
+    ) -> dict[str, Any]:
+        end = time.monotonic() + parts.wait_seconds
+        with transaction(parts.engine) as connection:
+            id_, since = removals.mark_deleted(connection, caller.tenant_id, dataset_id)
+        left = clear(parts.engine, parts.queue, id_, end, wait=wait)
+        if wait and not left:
+            response.status_code = SETTLED
+        return {"id": id_, "deleted_at": since, "documents_left": left}
 
     return router
 

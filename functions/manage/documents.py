@@ -4,7 +4,6 @@ A write answers once bytes, document and outbox row are safe; `wait=true` waits 
 find it, or do not any more.
 """
 
-import time
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Annotated, Any
@@ -13,6 +12,8 @@ from uuid import uuid4
 from fastapi import APIRouter, Depends, Response
 from fastapi import Query as Parameter
 
+from functions.manage.announce import announce
+from functions.manage.answers import ACCEPTED, SETTLED, answer, answer_one, choose_end
 from functions.manage.bodies import BatchBody, DocumentBody, DocumentPatch, read_changes
 from functions.manage.check import (
     check_document,
@@ -23,7 +24,6 @@ from functions.manage.check import (
 from functions.manage.pages import parse_cursor, write_cursor
 from functions.manage.parts import Parts
 from functions.manage.show import show_chunk, show_document
-from functions.manage.wait import is_settled, wait_for
 from shared.errors import InvalidRequest, Unavailable, WinnowError
 from shared.http.keys import Caller
 from shared.http.problems import describe
@@ -37,10 +37,8 @@ from shared.postgres.documents import DocumentWrite
 from shared.postgres.engine import read, transaction
 from shared.postgres.fields import list_declared
 from shared.postgres.intake import accept_document, name_content, name_document
-from shared.telemetry import log_failure
 
 MOST_POSITION = 2**31 - 1
-_ACCEPTED, _SETTLED = 202, 201
 
 
 def make_router(parts: Parts, caller: Any) -> APIRouter:
@@ -54,27 +52,27 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
     who = Annotated[Caller, Depends(caller)]
     limit = Annotated[int, Parameter(ge=1, le=500)]
 
-    @router.post("/datasets/{dataset_id}/documents", status_code=_ACCEPTED)
+    @router.post("/datasets/{dataset_id}/documents", status_code=ACCEPTED)
     def create(
         dataset_id: str, body: DocumentBody, response: Response, caller: who, wait: bool = False
     ) -> dict[str, Any]:
-        end = _choose_end(parts, wait)
+        end = choose_end(parts, wait)
         dataset = _get_writable(parts, caller, dataset_id)
         declared = _list_declared(parts, dataset)
         document, change = _take(parts, dataset, declared, caller, body)
-        _send(parts, [change])
+        announce(parts.queue, [change])
         texts = [chunk.text for chunk in body.chunks or ()]
-        return _answer_one(parts, document, end, response) | _count_blank(texts)
+        return answer_one(parts, document, end, response) | _count_blank(texts)
 
-    @router.post("/datasets/{dataset_id}/documents/batch", status_code=_ACCEPTED)
+    @router.post("/datasets/{dataset_id}/documents/batch", status_code=ACCEPTED)
     def create_batch(
         dataset_id: str, body: BatchBody, response: Response, caller: who, wait: bool = False
     ) -> dict[str, Any]:
-        end = _choose_end(parts, wait)
+        end = choose_end(parts, wait)
         dataset = _get_writable(parts, caller, dataset_id)
         taken = _take_all(parts, dataset, caller, body)
         stored = [each for each in taken if isinstance(each, Document)]
-        shown = iter(_answer(parts, stored, end, response))
+        shown = iter(answer(parts, stored, end, response))
         answers = [
             next(shown) | _count_blank([chunk["text"] for chunk in sent.get("chunks") or ()])
             if isinstance(each, Document)
@@ -114,7 +112,7 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
         document_id: str, body: DocumentPatch, response: Response, caller: who, wait: bool = False
     ) -> dict[str, Any]:
         # PostgreSQL alone decides these, so they hold at once: there is nothing to wait for.
-        response.status_code = _SETTLED if wait else 200
+        response.status_code = SETTLED if wait else 200
         values = _changes(body)
         with transaction(parts.engine) as connection:
             document = documents.get_document(connection, caller.tenant_id, document_id)
@@ -124,25 +122,26 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
             document = documents.change_document(connection, caller.tenant_id, document_id, values)
         return show_document(document)
 
-    @router.delete("/documents/{document_id}", status_code=_ACCEPTED)
+    @router.delete("/documents/{document_id}", status_code=ACCEPTED)
     def delete(
         document_id: str, response: Response, caller: who, wait: bool = False
     ) -> dict[str, Any]:
-        end = _choose_end(parts, wait)
+        end = choose_end(parts, wait)
         with transaction(parts.engine) as connection:
             document, change = documents.delete_document(connection, caller.tenant_id, document_id)
-        _send(parts, [change])
-        return _answer_one(parts, document, end, response)
+        announce(parts.queue, [change])
+        return answer_one(parts, document, end, response)
 
-    @router.post("/documents/{document_id}/retry", status_code=_ACCEPTED)
+    @router.post("/documents/{document_id}/retry", status_code=ACCEPTED)
     def retry(
         document_id: str, response: Response, caller: who, wait: bool = False
     ) -> dict[str, Any]:
-        end = _choose_end(parts, wait)
+        end = choose_end(parts, wait)
         with transaction(parts.engine) as connection:
+            documents.get_document(connection, caller.tenant_id, document_id)
             document, change = documents.retry_document(connection, caller.tenant_id, document_id)
-        _send(parts, [change])
-        return _answer_one(parts, document, end, response)
+        announce(parts.queue, [change])
+        return answer_one(parts, document, end, response)
 
     @router.get("/documents/{document_id}/chunks")
     def list_chunks(
@@ -227,7 +226,7 @@ def _take_all(
                 taken.append(document)
                 changes.append(change)
     finally:  # what is taken stays taken, whatever becomes of the rest
-        _send(parts, changes)
+        announce(parts.queue, changes)
     return taken
 
 
@@ -235,53 +234,6 @@ def _count_blank(texts: Sequence[str]) -> dict[str, int]:
     """Reports the chunks that are left out because they are blank, if there are any."""
     blank = sum(not text.strip() for text in texts)
     return {"blank_chunks": blank} if blank else {}
-
-
-def _send(parts: Parts, changes: list[Change | None]) -> None:
-    try:
-        parts.queue.send([change for change in changes if change is not None])
-    except Unavailable as error:  # the outbox has them
-        log_failure("changes could not be announced", error)
-
-
-def _choose_end(parts: Parts, wait: bool) -> float | None:
-    """Returns until when a request may wait, on the monotonic clock; None where it does not."""
-    return time.monotonic() + parts.wait_seconds if wait else None
-
-
-def _answer_one(
-    parts: Parts, written: Document, end: float | None, response: Response
-) -> dict[str, Any]:
-    [shown] = _answer(parts, [written], end, response)
-    del shown["status"]  # which the response itself has
-    return shown
-
-
-def _answer(
-    parts: Parts, written: list[Document], end: float | None, response: Response
-) -> list[dict[str, Any]]:
-    if end is None:
-        return [show_document(each) | {"status": _ACCEPTED} for each in written]
-    now = [wait_for(parts.engine, each, end) for each in written]
-    settled = [
-        is_settled(after, before.version) for before, after in zip(written, now, strict=True)
-    ]
-    if settled and all(settled):
-        response.status_code = _SETTLED
-    return [
-        _show(before, after) | {"status": _SETTLED if done else _ACCEPTED}
-        for before, after, done in zip(written, now, settled, strict=True)
-    ]
-
-
-def _show(written: Document, now: Document) -> dict[str, Any]:
-    """Shows what was written, as it is now; what others wrote since is no answer to this write."""
-    if now.version == written.version:
-        return show_document(now)
-    return show_document(written) | {
-        "live_version": now.live_version,
-        "indexing_status": now.indexing_status,
-    }
 
 
 def _changes(body: DocumentPatch) -> dict[str, Any]:

@@ -41,6 +41,7 @@ from shared.postgres.tables import (
     datasets,
     documents,
     hidden,
+    is_kept,
     memberships,
     parents,
     searchable,
@@ -263,6 +264,7 @@ _TEXTS = (
         is_among(chunks.c.id, "ids"),
         documents.c.tenant_id == bindparam("tenant"),
         searchable,
+        exists().where(datasets.c.id == documents.c.dataset_id, is_kept),
         memberships.c.from_version <= documents.c.live_version,
         or_(_is_live, _was_live),
     )

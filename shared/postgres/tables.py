@@ -95,7 +95,19 @@ datasets = Table(
     Column("hidden_count", Integer, nullable=False, server_default="0"),
     _made(),
     Column("updated_at", _instant(), nullable=False, server_default=func.now()),
-    UniqueConstraint("tenant_id", "name", name="datasets_name_once"),
+    # From then on it is unknown to everybody but those who clear it away.
+    Column("deleted_at", _instant()),
+)
+
+is_kept = datasets.c.deleted_at.is_(None)
+"""A dataset that there is: not one that is being deleted."""
+
+Index(
+    "datasets_name_once",
+    datasets.c.tenant_id,
+    datasets.c.name,
+    unique=True,
+    postgresql_where=is_kept,
 )
 
 metadata_fields = Table(
@@ -180,12 +192,10 @@ Index("documents_hidden", documents.c.dataset_id, documents.c.seq, postgresql_wh
 
 _is_over = documents.c.indexing_status.in_([IndexingStatus.COMPLETED, IndexingStatus.ERROR])
 _is_gone = documents.c.deleted_at.is_not(None)
-unfinished = or_(
-    and_(
-        _is_gone, or_(documents.c.live_version.is_not(None), documents.c.content_key.is_not(None))
-    ),
-    and_(not_(_is_gone), not_(_is_over)),
-)
+is_kept_in_part = or_(documents.c.live_version.is_not(None), documents.c.content_key.is_not(None))
+"""Of a deleted document: its chunks or its content are still to be cleared away."""
+
+unfinished = or_(and_(_is_gone, is_kept_in_part), and_(not_(_is_gone), not_(_is_over)))
 """A document that has work to do, so that the outbox must have a row of it."""
 
 Index("documents_unfinished", documents.c.id, postgresql_where=unfinished)
