@@ -9,8 +9,8 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from fastapi import FastAPI
 
 from functions.ingest import handler as ingest
-from functions.manage import datasets, documents, fields
 from functions.manage.parts import Parts
+from functions.manage.routers import make_routers
 from functions.migrate.run import upgrade
 from functions.reconcile.parts import Parts as ReconcileParts
 from functions.reconcile.pipeline import reconcile
@@ -58,9 +58,7 @@ def assemble(settings: Settings, *, is_alone: bool) -> tuple[FastAPI, IngestLoop
             outbox.release_all(connection)
     caller = guard(find_bootstrap_key(settings))
     app = make_app(
-        datasets.make_router(manage, caller),
-        documents.make_router(manage, caller),
-        fields.make_router(manage, caller),
+        *make_routers(manage, caller),
         make_router(retrieve.build_parts(settings), caller),
         most_bytes=settings.request_max_bytes,
     )

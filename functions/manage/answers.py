@@ -1,12 +1,13 @@
 """What a write of documents answers: 202 once it is safe; with `wait=true` 201 once it shows."""
 
 import time
+from dataclasses import replace
 from typing import Any
 
 from fastapi import Response
 
 from functions.manage.parts import Parts
-from functions.manage.show import show_document
+from functions.manage.show import show_documents
 from functions.manage.wait import is_settled, wait_for
 from shared.model import Document
 
@@ -32,24 +33,22 @@ def answer(
 ) -> list[dict[str, Any]]:
     """Returns the answers to several writes, each with a status of its own."""
     if end is None:
-        return [show_document(each) | {"status": ACCEPTED} for each in written]
+        return [each | {"status": ACCEPTED} for each in show_documents(parts.engine, written)]
     now = [wait_for(parts.engine, each, end) for each in written]
     settled = [
         is_settled(after, before.version) for before, after in zip(written, now, strict=True)
     ]
     if settled and all(settled):
         response.status_code = SETTLED
+    seen = [_as_written(before, after) for before, after in zip(written, now, strict=True)]
     return [
-        _show(before, after) | {"status": SETTLED if done else ACCEPTED}
-        for before, after, done in zip(written, now, settled, strict=True)
+        each | {"status": SETTLED if done else ACCEPTED}
+        for each, done in zip(show_documents(parts.engine, seen), settled, strict=True)
     ]
 
 
-def _show(written: Document, now: Document) -> dict[str, Any]:
-    """Shows what was written, as it is now; what others wrote since is no answer to this write."""
+def _as_written(written: Document, now: Document) -> Document:
+    """Returns what was written, as it is now; what others wrote since is no answer to this."""
     if now.version == written.version:
-        return show_document(now)
-    return show_document(written) | {
-        "live_version": now.live_version,
-        "indexing_status": now.indexing_status,
-    }
+        return now
+    return replace(written, live_version=now.live_version, indexing_status=now.indexing_status)

@@ -99,6 +99,12 @@ class DocumentPatch(Body):
     archived: bool | None = None
 
 
+class ChunkPatch(Body):
+    """PATCH /v1/chunks/{id}."""
+
+    enabled: bool
+
+
 FieldTypeName = Literal["string", "number", "time", "boolean", "list"]
 
 

@@ -26,11 +26,13 @@ from shared.model import (
     Dataset,
     EmbeddingSpace,
     ExternalBase,
+    IndexingStatus,
     IndexingTechnique,
     SearchMethod,
 )
 from shared.models.embedders import choose_space
 from shared.postgres import datasets, removals
+from shared.postgres.documents import count_statuses
 from shared.postgres.engine import read, transaction
 
 
@@ -73,7 +75,9 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
     @router.get("/{dataset_id}")
     def get(dataset_id: str, caller: who) -> dict[str, Any]:
         with read(parts.engine) as connection:
-            return show(datasets.get_dataset(connection, caller.tenant_id, dataset_id))
+            dataset = datasets.get_dataset(connection, caller.tenant_id, dataset_id)
+            counts = count_statuses(connection, dataset.id)
+        return show(dataset) | {"documents": {each: counts.get(each, 0) for each in IndexingStatus}}
 
     @router.patch("/{dataset_id}")
     def change(dataset_id: str, body: DatasetPatch, caller: who) -> dict[str, Any]:

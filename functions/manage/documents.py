@@ -23,7 +23,7 @@ from functions.manage.check import (
 )
 from functions.manage.pages import parse_cursor, write_cursor
 from functions.manage.parts import Parts
-from functions.manage.show import show_chunk, show_document
+from functions.manage.show import show_document, show_documents
 from shared.errors import InvalidRequest, Unavailable, WinnowError
 from shared.http.keys import Caller
 from shared.http.problems import describe
@@ -31,14 +31,11 @@ from shared.metadata.fields import FieldType, check_types
 from shared.metadata.filter_values import validate_metadata
 from shared.model import Change, Dataset, Document, IndexingStatus
 from shared.postgres import documents
-from shared.postgres.chunks import list_live
 from shared.postgres.datasets import get_dataset
 from shared.postgres.documents import DocumentWrite
 from shared.postgres.engine import read, transaction
 from shared.postgres.fields import list_declared
 from shared.postgres.intake import accept_document, name_content, name_document
-
-MOST_POSITION = 2**31 - 1
 
 
 def make_router(parts: Parts, caller: Any) -> APIRouter:
@@ -100,12 +97,13 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
                 limit=limit + 1,
             )
         more = write_cursor(page[limit - 1]) if len(page) > limit else None
-        return {"documents": [show_document(d) for d in page[:limit]], "next_cursor": more}
+        return {"documents": show_documents(parts.engine, page[:limit]), "next_cursor": more}
 
     @router.get("/documents/{document_id}")
     def get(document_id: str, caller: who) -> dict[str, Any]:
         with read(parts.engine) as connection:
-            return show_document(documents.get_document(connection, caller.tenant_id, document_id))
+            document = documents.get_document(connection, caller.tenant_id, document_id)
+        return show_document(parts.engine, document)
 
     @router.patch("/documents/{document_id}")
     def change(
@@ -120,7 +118,7 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
                 declared = list_declared(connection, document.dataset_id)
                 check_types(values["doc_metadata"], declared, "/metadata")
             document = documents.change_document(connection, caller.tenant_id, document_id, values)
-        return show_document(document)
+        return show_document(parts.engine, document)
 
     @router.delete("/documents/{document_id}", status_code=ACCEPTED)
     def delete(
@@ -142,19 +140,6 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
             document, change = documents.retry_document(connection, caller.tenant_id, document_id)
         announce(parts.queue, [change])
         return answer_one(parts, document, end, response)
-
-    @router.get("/documents/{document_id}/chunks")
-    def list_chunks(
-        document_id: str,
-        caller: who,
-        after: Annotated[int, Parameter(ge=0, le=MOST_POSITION)] = 0,
-        limit: limit = 100,
-    ) -> dict[str, Any]:
-        with read(parts.engine) as connection:
-            document = documents.get_document(connection, caller.tenant_id, document_id)
-            page = list_live(connection, document, after, limit + 1)
-        more = page[limit - 1].position if len(page) > limit else None
-        return {"chunks": [show_chunk(c) for c in page[:limit]], "next_after": more}
 
     return router
 

@@ -147,6 +147,7 @@ def _dataset(row: Row[Any]) -> Dataset:
         chunking=_read_chunking(row.chunking),
         searchable_count=row.searchable_count,
         hidden_count=row.hidden_count,
+        has_disabled_chunks=row.has_disabled_chunks,
         created_at=row.created_at,
         updated_at=row.updated_at,
     )

@@ -336,6 +336,16 @@ def _of(tenant_id: str, document_id: str) -> Select[Any]:
     )
 
 
+def count_statuses(connection: Connection, dataset_id: str) -> dict[IndexingStatus, int]:
+    """Returns how many documents that are not deleted have each status, if any has."""
+    rows = connection.execute(
+        select(documents.c.indexing_status, func.count())
+        .where(documents.c.dataset_id == dataset_id, documents.c.deleted_at.is_(None))
+        .group_by(documents.c.indexing_status)
+    )
+    return {IndexingStatus(status): count for status, count in rows}
+
+
 def list_documents(
     connection: Connection,
     tenant_id: str,
@@ -369,7 +379,7 @@ def set_progress(connection: Connection, document: Document, status: IndexingSta
     connection.execute(
         update(documents)
         .where(documents.c.id == document.id, documents.c.version == document.version)
-        .values(indexing_status=status)
+        .values(indexing_status=status, status_since=func.now())
     )
 
 
@@ -439,6 +449,8 @@ def _write(
     updated_at: datetime | None = None,
 ) -> Document:
     columns = {**values, "updated_at": updated_at or datetime.now(UTC)}
+    if columns.get("indexing_status", current.indexing_status) != current.indexing_status:
+        columns["status_since"] = datetime.now(UTC)
     if "doc_metadata" in columns:
         moves = fields.lock_moves(connection, current.dataset_id)
         columns["doc_metadata"] = move_fields(columns["doc_metadata"], moves)
