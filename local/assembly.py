@@ -18,7 +18,9 @@ from functions.retrieve import handler as retrieve
 from functions.retrieve.app import make_router
 from local.loop import IngestLoop
 from local.rounds import Rounds
+from local.uploads import Uploads
 from shared.clients import connect_database, connect_search, find_bootstrap_key
+from shared.content.folder import FolderContentStore
 from shared.content.open import open_content_store
 from shared.external.guard import split_hosts
 from shared.http.app import make_app
@@ -62,6 +64,8 @@ def assemble(settings: Settings, *, is_alone: bool) -> tuple[FastAPI, IngestLoop
         make_router(retrieve.build_parts(settings), caller),
         most_bytes=settings.request_max_bytes,
     )
+    if isinstance(manage.content, FolderContentStore):
+        app.add_middleware(Uploads, store=manage.content)
     return app, _make_loop(queue), _make_rounds(settings, queue)
 
 

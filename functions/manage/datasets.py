@@ -76,6 +76,8 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
     def get(dataset_id: str, caller: who) -> dict[str, Any]:
         with read(parts.engine) as connection:
             dataset = datasets.get_dataset(connection, caller.tenant_id, dataset_id)
+            if dataset.external is not None:
+                return show(dataset)
             counts = count_statuses(connection, dataset.id)
         return show(dataset) | {"documents": {each: counts.get(each, 0) for each in IndexingStatus}}
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from functions.manage import chunks, datasets, documents, fields
+from functions.manage import chunks, datasets, documents, fields, intake
 from functions.manage.parts import Parts
 
 
@@ -15,4 +15,5 @@ def make_routers(parts: Parts, caller: Any) -> list[APIRouter]:
         parts: what they work with.
         caller: the dependency that tells who calls.
     """
-    return [each.make_router(parts, caller) for each in (datasets, documents, chunks, fields)]
+    modules = (datasets, intake, documents, chunks, fields)
+    return [each.make_router(parts, caller) for each in modules]

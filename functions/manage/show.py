@@ -13,8 +13,8 @@ from shared.postgres.live_chunks import ChunkCounts, LiveChunk, count_chunks
 _SHOWN = (
     "id", "dataset_id", "external_id", "name", "title", "source", "uploader", "version",
     "live_version", "indexing_status", "error", "error_code", "enabled", "archived", "metadata",
-    "media_type", "encoding", "guessed", "left_out", "chunking", "created_at", "updated_at",
-    "status_since", "completed_at", "deleted_at",
+    "media_type", "content_hash", "encoding", "guessed", "left_out", "chunking", "created_at",
+    "updated_at", "status_since", "completed_at", "deleted_at",
 )  # fmt: skip
 
 

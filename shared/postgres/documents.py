@@ -414,7 +414,7 @@ def _lock(connection: Connection, tenant_id: str, document_id: str) -> Document 
 
 def _insert(connection: Connection, write: DocumentWrite) -> Document:
     # Version 0 stands for "nothing was sent yet"; the caller's transaction replaces it.
-    values = {
+    values: dict[str, Any] = {
         "id": write.id,
         "tenant_id": write.tenant_id,
         "external_id": write.external_id,

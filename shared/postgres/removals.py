@@ -79,19 +79,22 @@ def delete_documents(connection: Connection, dataset_id: str) -> list[Change]:
         "version": ended.c.version,
         "action": literal(Action.DELETE.value),
     }
-    put = insert(outbox).from_select(list(work), select(*work.values()))
-    put = put.on_conflict_do_update(
+    new = insert(outbox).from_select(list(work), select(*work.values()))
+    put = new.on_conflict_do_update(
         index_elements=[outbox.c.document_id],
         set_={
-            "version": put.excluded.version,
-            "action": put.excluded.action,
+            "version": new.excluded.version,
+            "action": new.excluded.action,
             "attempts": 0,
             "available_at": func.now(),
             "last_error": None,
             "token": None,
         },
     ).returning(outbox.c.tenant_id, outbox.c.dataset_id, outbox.c.document_id, outbox.c.version)
-    return [Change(*row, Action.DELETE) for row in connection.execute(put)]
+    return [
+        Change(row.tenant_id, row.dataset_id, row.document_id, row.version, Action.DELETE)
+        for row in connection.execute(put)
+    ]
 
 
 def count_left(connection: Connection, dataset_id: str) -> int:

@@ -84,7 +84,8 @@ def serving(shell: Shell) -> Iterator[str]:
     yield re.findall(r"http://127\.0\.0\.1:\d+", said)[0]
     assert shell.run("stop")[1] == f"Stopped process {process.pid}.\n"
     assert process.wait(PATIENCE) == 130
-    assert process.stderr.read() == "Stopped.\n"
+    refused = r"Ingest of document \S+ failed: its status says why\.\n"
+    assert re.fullmatch(f"({refused})*Stopped\\.\n", process.stderr.read())
     process.stderr.close()
     assert process.stdout is not None
     process.stdout.close()
@@ -137,6 +138,36 @@ def test_only_what_changed_is_written_again(shell: Shell, corpus: Path) -> None:
     assert [each["external_id"] for each in found["failures"]] == ["empty.md"]
     assert re.search(r"^empty\.md: .*empty", err, re.MULTILINE)
     (corpus / "empty.md").unlink()
+
+
+@pytest.mark.usefixtures("serving")
+def test_an_ingest_that_is_stopped_goes_on_where_it_was(shell: Shell, tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for n in range(300):
+        (folder / f"{n:03}.md").write_text(f"# Rule {n}\nIt holds {n} times.")
+    (folder / "000.md.metadata.json").write_text("{")
+    (folder / "150.pdf").write_bytes(b"%PDF-1.7\nno more than that")
+    ingest = ["ingest", folder, "--dataset", f"many-{uuid.uuid4().hex}", "--json"]
+    process = shell.start(*ingest)
+    assert process.stderr is not None
+    said = ""
+    while not re.search(r"\d+ of 301 documents, [\d.]+ a second", said):
+        line = process.stderr.readline()
+        assert line, said
+        said += line
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (130, ""), err
+    assert err.endswith("Stopped.\n")
+    assert "000.md: 000.md.metadata.json: " in said  # as it came, not at the end
+    out, err = shell.run(*ingest, code=1)
+    found = json.loads(out)
+    assert found["new"] + found["unchanged"] == 299
+    assert found["unchanged"] > 0
+    assert sorted(each["external_id"] for each in found["failures"]) == ["000.md", "150.pdf"]
+    again = shell.json(*ingest, code=1)
+    assert (again["new"], again["unchanged"], again["failed"]) == (0, 299, 2)
 
 
 @pytest.mark.usefixtures("ingested")

@@ -37,6 +37,7 @@ BODIES: dict[str, type[BaseModel]] = {
     "PATCH /v1/datasets/{dataset_id}/metadata-fields/{name}": bodies.FieldPatch,
     "POST /v1/datasets/{dataset_id}/documents": bodies.DocumentBody,
     "POST /v1/datasets/{dataset_id}/documents/batch": bodies.BatchBody,
+    "POST /v1/datasets/{dataset_id}/documents/uploads": bodies.UploadBody,
     "PATCH /v1/documents/{document_id}": bodies.DocumentPatch,
     "PATCH /v1/chunks/{chunk_id}": bodies.ChunkPatch,
 }

@@ -140,9 +140,11 @@ def test_a_child_that_is_off_does_not_bring_its_parent(app: App) -> None:
     chunks = chunks_of(app, document)
     assert len(chunks) > 1
     [omega] = [each for each in chunks if "Omega" in each["content"]]
-    assert len(app.titles(dataset, "omega", search_method="full_text_search")) == 1
+    assert (
+        len(app.titles(dataset, "omega", search_method="full_text_search", query_vector=None)) == 1
+    )
     switch(app, omega, False)
-    assert app.titles(dataset, "omega", search_method="full_text_search") == []
+    assert app.titles(dataset, "omega", search_method="full_text_search", query_vector=None) == []
 
 
 def test_a_chunk_switched_off_during_a_query_gives_its_place_to_the_next(

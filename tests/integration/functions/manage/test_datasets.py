@@ -6,12 +6,13 @@ import pytest
 from sqlalchemy import text
 
 from shared.errors import IndexUnavailable
-from shared.model import EmbeddingSpace, Hit
+from shared.model import EmbeddingSpace, Hit, IndexingStatus
 from shared.postgres.engine import transaction
 from tests.fakes.chunks import InMemoryChunks
 from tests.integration.app import App, Json, near
 
 GIVEN = {"provider": "given", "model": "m", "dimension": 2}
+NO_DOCUMENTS = dict.fromkeys(IndexingStatus, 0)
 
 
 def test_a_dataset_is_made_shown_listed_and_changed(app: App) -> None:
@@ -24,7 +25,7 @@ def test_a_dataset_is_made_shown_listed_and_changed(app: App) -> None:
     assert shown["indexing_technique"] == "high_quality"
     assert shown["chunking"] == {"strategy": "headings", "size": 400, "overlap": 40}
     path = f"/v1/datasets/{shown['id']}"
-    assert app.client.get(path).json() == shown
+    assert app.client.get(path).json() == shown | {"documents": NO_DOCUMENTS}
     assert shown in app.client.get("/v1/datasets").json()["datasets"]
     changed = app.client.patch(
         path,
@@ -35,7 +36,7 @@ def test_a_dataset_is_made_shown_listed_and_changed(app: App) -> None:
     assert changed.json()["chunking"] == {"strategy": "headings", "size": 100, "overlap": 50}
     assert changed.json()["retrieval"] == {"top_k": 7}
     assert changed.json()["name"] == name
-    assert app.client.get(path).json() == changed.json()
+    assert app.client.get(path).json() == changed.json() | {"documents": NO_DOCUMENTS}
 
 
 def test_a_name_is_taken_once(app: App) -> None:
@@ -322,3 +323,25 @@ def test_a_query_under_way_finds_nothing_of_a_dataset_that_is_deleted_meanwhile(
     dataset = app.dataset()
     app.put(dataset, "a", near("refund", 0.9))
     assert app.titles(dataset, "refund", search_method="semantic_search") == []
+
+
+def test_a_dataset_shows_how_many_documents_have_each_status(
+    in_memory: Callable[[InMemoryChunks], App],
+) -> None:
+    app = in_memory(InMemoryChunks())
+    dataset, other = app.dataset(), app.dataset()
+    for name in ("a", "b", "c"):
+        app.put(dataset, name, near("refund", 0.5), external_id=name)
+    gone = app.put(dataset, "gone", near("refund", 0.5))
+    app.delete(gone["id"])
+    app.put(other, "other", near("refund", 0.5))
+    app.ingest_parts.content.kept.clear()  # type: ignore[attr-defined]
+    failed = app.client.get(f"/v1/datasets/{dataset}/documents").json()["documents"][0]
+    with transaction(app.engine) as connection:
+        values = {"id": failed["id"]}
+        connection.execute(text("UPDATE documents SET live_version = NULL WHERE id = :id"), values)
+    app.client.post(f"/v1/documents/{failed['id']}/retry")
+    shown = app.client.get(f"/v1/datasets/{dataset}").json()["documents"]
+    assert shown == NO_DOCUMENTS | {"completed": 2, "error": 1}
+    now = app.client.get(f"/v1/documents/{failed['id']}").json()
+    assert now["status_since"] > failed["status_since"]

@@ -95,10 +95,10 @@ def test_a_dataset_stays_marked_until_the_index_has_forgotten_it(
         raise IndexUnavailable
 
     reconcile(parts)
-    world.calls.plan(1, fail)  # before the first delete
-    waiting = world.list_waiting()
+    world.calls.plan(0, fail)  # the first call of the index: the deletion of its chunks
+    waiting = {each.document_id: each for each in world.list_waiting()}
     with pytest.raises(IndexUnavailable):
-        world.work(waiting[0])
+        world.work(waiting[world.id_of("0")])
     reconcile(parts)
     assert count(world)[0] == 1
     world.settle()
