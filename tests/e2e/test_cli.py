@@ -131,28 +131,35 @@ def test_files_become_documents(shell: Shell, ingested: Any) -> None:
 @pytest.mark.usefixtures("ingested")
 def test_only_what_changed_is_written_again(shell: Shell, corpus: Path) -> None:
     (corpus / "zh" / "退款.md").write_text("# 退款\n月付套餐不可退款。", encoding="utf-8")
-    (corpus / "empty.md").touch()
+    (corpus / "late.md").write_text("# Late", encoding="utf-8")
+    (corpus / "late.md.metadata.json").write_text("{", encoding="utf-8")
     out, err = shell.run("ingest", corpus, "--dataset", "books", "--json", code=1)
     found = json.loads(out)
     assert (found["updated"], found["unchanged"], found["failed"]) == (1, 2, 1)
-    assert [each["external_id"] for each in found["failures"]] == ["empty.md"]
-    assert re.search(r"^empty\.md: .*empty", err, re.MULTILINE)
-    (corpus / "empty.md").unlink()
+    assert [each["external_id"] for each in found["failures"]] == ["late.md"]
+    assert re.search(r"^late\.md: late\.md\.metadata\.json: ", err, re.MULTILINE)
+    for name in ("late.md", "late.md.metadata.json"):
+        (corpus / name).unlink()
 
 
-@pytest.mark.usefixtures("serving")
-def test_an_ingest_that_is_stopped_goes_on_where_it_was(shell: Shell, tmp_path: Path) -> None:
-    folder = tmp_path / "many"
+def test_an_ingest_that_is_stopped_goes_on_where_it_was(
+    shell: Shell, serving: str, tmp_path: Path
+) -> None:
+    folder, key = tmp_path / "many", (shell.home / "bootstrap-key").read_text()
     folder.mkdir()
-    for n in range(300):
+    for n in range(200):
         (folder / f"{n:03}.md").write_text(f"# Rule {n}\nIt holds {n} times.")
     (folder / "000.md.metadata.json").write_text("{")
+    (folder / "100.md").write_text(" \n")
     (folder / "150.pdf").write_bytes(b"%PDF-1.7\nno more than that")
-    ingest = ["ingest", folder, "--dataset", f"many-{uuid.uuid4().hex}", "--json"]
+    headers = {"Authorization": f"Bearer {key}"}
+    body = {"name": "many", "indexing_technique": "economy"}
+    made = urllib3.request("POST", f"{serving}/v1/datasets", json=body, headers=headers).json()
+    ingest = ["ingest", folder, "--dataset", "many", "--json"]
     process = shell.start(*ingest)
     assert process.stderr is not None
     said = ""
-    while not re.search(r"\d+ of 301 documents, [\d.]+ a second", said):
+    while "000.md: 000.md.metadata.json: " not in said:  # as it comes, not at the end
         line = process.stderr.readline()
         assert line, said
         said += line
@@ -160,14 +167,15 @@ def test_an_ingest_that_is_stopped_goes_on_where_it_was(shell: Shell, tmp_path: 
     out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (130, ""), err
     assert err.endswith("Stopped.\n")
-    assert "000.md: 000.md.metadata.json: " in said  # as it came, not at the end
     out, err = shell.run(*ingest, code=1)
     found = json.loads(out)
-    assert found["new"] + found["unchanged"] == 299
-    assert found["unchanged"] > 0
-    assert sorted(each["external_id"] for each in found["failures"]) == ["000.md", "150.pdf"]
-    again = shell.json(*ingest, code=1)
-    assert (again["new"], again["unchanged"], again["failed"]) == (0, 299, 2)
+    assert found["new"] + found["unchanged"] == 198
+    assert {each["external_id"] for each in found["failures"]} == {"000.md", "100.md", "150.pdf"}
+    assert re.search(r"^100\.md: .*white space", err, re.MULTILINE)
+    again = json.loads(shell.run(*ingest, code=1)[0])
+    assert (again["new"], again["unchanged"], again["failed"]) == (0, 198, 3)
+    gone = f"{serving}/v1/datasets/{made['id']}?wait=true"
+    assert urllib3.request("DELETE", gone, headers=headers).status == 201
 
 
 @pytest.mark.usefixtures("ingested")
