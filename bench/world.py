@@ -29,6 +29,7 @@ from shared.clients import connect_database, connect_search
 from shared.content.folder import FolderContentStore
 from shared.model import (
     CHUNKS_MEDIA_TYPE,
+    Change,
     Chunking,
     Dataset,
     EmbeddingSpace,
@@ -119,21 +120,51 @@ def make_dataset(engine: Engine, name: str) -> Dataset:
         )
 
 
+def make_parts(settings: Settings, engine: Engine | None = None) -> IngestParts:
+    """Returns what ingest works with, where every chunk brings its vector."""
+    return IngestParts(
+        engine=engine or connect_database(settings),
+        index=OpenSearchChunkIndex(connect_search(settings), settings.index_prefix),
+        content=FolderContentStore(Path(settings.content_url.removeprefix("file://"))),
+        embedder_for=lambda _: None,
+        objects=NoObjects(),
+        reader=FileReader(Options()),
+        max_bytes=10**9,
+    )
+
+
+def take_document(
+    parts: IngestParts,
+    dataset: Dataset,
+    external_id: str,
+    data: bytes,
+    name: str = "document",
+    metadata: JsonObject | None = None,
+) -> Change | None:
+    """Takes in a document of chunks, {"chunks": [{"text", "vector"}]}; returns what is to do."""
+    write = DocumentWrite(
+        id=name_document(dataset.id, external_id),
+        tenant_id=dataset.tenant_id,
+        dataset_id=dataset.id,
+        external_id=external_id,
+        source=None,
+        name=name,
+        uploader=UPLOADER,
+        metadata=metadata or {},
+        content_key=f"bench/{uuid.uuid4()}",
+        content_hash=external_id,
+        media_type=CHUNKS_MEDIA_TYPE,
+    )
+    return accept_document(parts.engine, parts.content, write, data)[1]
+
+
 class Sender:
     """Sends documents of chunks through the ingest pipeline."""
 
     def __init__(self, settings: Settings, engine: Engine) -> None:
         self._words = Words(seed=1)
         self._rng = np.random.default_rng(1)
-        self._parts = IngestParts(
-            engine=engine,
-            index=OpenSearchChunkIndex(connect_search(settings), settings.index_prefix),
-            content=FolderContentStore(Path(settings.content_url.removeprefix("file://"))),
-            embedder_for=lambda _: None,
-            objects=NoObjects(),
-            reader=FileReader(Options()),
-            max_bytes=10**9,
-        )
+        self._parts = make_parts(settings, engine)
 
     def send(
         self, dataset: Dataset, external_id: str, name: str, metadata: JsonObject, chunks: int
@@ -154,21 +185,8 @@ class Sender:
         body: Sequence[JsonObject],
     ) -> None:
         """Makes one document searchable that is given as {"text", "vector"} each chunk."""
-        write = DocumentWrite(
-            id=name_document(dataset.id, external_id),
-            tenant_id=dataset.tenant_id,
-            dataset_id=dataset.id,
-            external_id=external_id,
-            source=None,
-            name=name,
-            uploader=UPLOADER,
-            metadata=metadata,
-            content_key=f"bench/{uuid.uuid4()}",
-            content_hash=external_id,
-            media_type=CHUNKS_MEDIA_TYPE,
-        )
         data = json.dumps({"chunks": body}).encode()
-        _, change = accept_document(self._parts.engine, self._parts.content, write, data)
+        change = take_document(self._parts, dataset, external_id, data, name, metadata)
         if change is not None:
             ingest(change, self._parts)
 

@@ -29,7 +29,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "sqlalchemy",
         "urllib3",
     ),
-    "web": ("fastapi", "mangum"),
+    "web": ("fastapi", "mangum", "python-multipart"),
     "search": ("jieba", "opensearch-py", "pystemmer", "rjieba"),
     # pycryptodome is pypdf's, for files that are encrypted though nobody needs a password.
     "files": (

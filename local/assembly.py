@@ -9,8 +9,8 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from fastapi import FastAPI
 
 from functions.ingest import handler as ingest
-from functions.manage import datasets, documents, fields
 from functions.manage.parts import Parts
+from functions.manage.routers import make_routers
 from functions.migrate.run import upgrade
 from functions.reconcile.parts import Parts as ReconcileParts
 from functions.reconcile.pipeline import reconcile
@@ -18,7 +18,9 @@ from functions.retrieve import handler as retrieve
 from functions.retrieve.app import make_router
 from local.loop import IngestLoop
 from local.rounds import Rounds
+from local.uploads import Uploads
 from shared.clients import connect_database, connect_search, find_bootstrap_key
+from shared.content.folder import FolderContentStore
 from shared.content.open import open_content_store
 from shared.external.guard import split_hosts
 from shared.http.app import make_app
@@ -58,12 +60,12 @@ def assemble(settings: Settings, *, is_alone: bool) -> tuple[FastAPI, IngestLoop
             outbox.release_all(connection)
     caller = guard(find_bootstrap_key(settings))
     app = make_app(
-        datasets.make_router(manage, caller),
-        documents.make_router(manage, caller),
-        fields.make_router(manage, caller),
+        *make_routers(manage, caller),
         make_router(retrieve.build_parts(settings), caller),
         most_bytes=settings.request_max_bytes,
     )
+    if isinstance(manage.content, FolderContentStore):
+        app.add_middleware(Uploads, store=manage.content)
     return app, _make_loop(queue), _make_rounds(settings, queue)
 
 

@@ -17,6 +17,9 @@ LINE_SECONDS = 4.0
 
 BYTES = "bytes"
 
+_LEAST_SECONDS = 0.001
+_FEW = 10
+
 
 class Watcher(Protocol):
     """Watches tasks, each known by its name. Calls come from several threads at once."""
@@ -29,6 +32,9 @@ class Watcher(Protocol):
 
     def finish(self, task: str) -> None:
         """The task is done."""
+
+    def say(self, line: str) -> None:
+        """Something is to be told meanwhile."""
 
 
 @contextmanager
@@ -82,6 +88,10 @@ class Bars:
         self._progress.update(bar, total=full, completed=full, state=state.describe())
         self._progress.stop_task(bar)
 
+    def say(self, line: str) -> None:
+        """Writes a line above the bars."""
+        self._progress.console.print(line, soft_wrap=True)
+
 
 class Lines:
     """A line when a task begins, one when it ends, and one every few seconds between."""
@@ -119,6 +129,11 @@ class Lines:
             seconds = self._tasks.pop(task).age()
             tell(f"{task}: done in {seconds:.1f} s")
 
+    def say(self, line: str) -> None:
+        """Writes the line."""
+        with self._lock:
+            tell(line)
+
     def _remind(self) -> None:
         while not self._ended.wait(self._pause):
             with self._lock:
@@ -139,11 +154,16 @@ class _Task:
             return ""
         if self.unit == BYTES:
             return f"{self.done / 1e6:.0f} of {_count(self.total, BYTES)}"
-        return f"{self.done} of {_count(self.total, self.unit)}"
+        rate = self.done / max(self.age(), _LEAST_SECONDS)
+        return f"{self.done} of {_count(self.total, self.unit)}, {_round(rate)} a second"
 
     def age(self) -> float:
         """Returns the seconds since it began."""
         return time.monotonic() - self.began
+
+
+def _round(rate: float) -> str:
+    return f"{rate:.1f}" if rate < _FEW else f"{rate:.0f}"
 
 
 def _count(amount: int, unit: str) -> str:

@@ -88,7 +88,7 @@ def ingest(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     home: HomeOption = None,
 ) -> None:
-    """Ingest text and Markdown files, each with the metadata in FILE.metadata.json beside it."""
+    """Ingest files, each with the metadata in FILE.metadata.json beside it."""
     from local.commands.ingest import ingest  # noqa: PLC0415
 
     wanted = _read_embedding(embedding, dimension)

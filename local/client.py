@@ -19,6 +19,10 @@ PAGE = 500
 class ApiRefused(WinnowError):
     """The API refused a request; the message is the API's own."""
 
+    def __init__(self, message: str, status: int = HTTPStatus.BAD_REQUEST) -> None:
+        super().__init__(message)
+        self.status = status
+
 
 class ApiSilent(WinnowError):
     """The API does not answer."""
@@ -60,6 +64,27 @@ class Client:
         """Returns the answer's bytes as they came."""
         return self._ask("POST", path, json.dumps(body, ensure_ascii=False).encode())
 
+    def post_form(
+        self, path: str, fields: Mapping[str, str], name: str, data: bytes, media_type: str
+    ) -> Any:
+        """Returns what a path answers to a file with fields beside it."""
+        file = ("file", (name, data, media_type))
+        body, content_type = urllib3.encode_multipart_formdata([*fields.items(), file])
+        return json.loads(self._ask("POST", path, body, content_type))
+
+    def put(self, url: str, data: bytes) -> None:
+        """Puts bytes where a URL says, which is permit enough."""
+        self._send("PUT", url, data, {})
+
+    def find_document(self, document_id: str) -> Mapping[str, Any] | None:
+        """Returns a document that is not deleted."""
+        try:
+            return dict(self.get(f"/v1/documents/{document_id}"))
+        except ApiRefused as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+
     def find_dataset(self, name: str) -> Mapping[str, Any] | None:
         """Returns the dataset of this name, or of this id."""
         listed = self.get("/v1/datasets")["datasets"]
@@ -84,14 +109,23 @@ class Client:
         """Closes its connections."""
         self._pool.clear()
 
-    def _ask(self, method: str, path: str, body: bytes | None = None) -> bytes:
-        headers = {"Content-Type": "application/json"} | dict(self._pool.headers)
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        content_type: str = "application/json",
+    ) -> bytes:
+        headers = {"Content-Type": content_type} | dict(self._pool.headers)
+        return self._send(method, self._url + path, body, headers)
+
+    def _send(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> bytes:
         try:
-            answer = self._pool.request(method, self._url + path, body=body, headers=headers)
+            answer = self._pool.request(method, url, body=body, headers=headers)
         except urllib3.exceptions.HTTPError as error:
             raise ApiSilent(f"{self._url} does not answer ({type(error).__name__}).") from error
         if answer.status >= HTTPStatus.BAD_REQUEST:
-            raise ApiRefused(_read_problem(answer))
+            raise ApiRefused(_read_problem(answer), answer.status)
         return answer.data
 
 

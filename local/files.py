@@ -1,17 +1,19 @@
-"""Files on this machine as documents: which ones, their text, and the metadata beside them."""
+"""Files on this machine as documents: which ones, their bytes, and the metadata beside them."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from functions.ingest.formats.plain import read_text
-from shared.errors import DocumentRefused, InvalidRequest, WinnowError
+from shared.errors import DocumentRefused, InvalidRequest, UnsupportedMediaType, WinnowError
+from shared.files.front_matter import read_own_metadata
+from shared.files.media import EXTENSIONS, find_media_type
 from shared.files.sidecar import SIDECAR, parse_sidecar
+from shared.metadata.fields import is_same
+from shared.model import JsonObject
 from shared.text import check_text
-
-SUFFIXES = {".txt", ".md", ".markdown"}
 
 
 class PathUnusable(WinnowError):
@@ -59,30 +61,58 @@ def find_files(paths: Sequence[Path]) -> Selection:
     return Selection([SourceFile(path, id_) for id_, path in found.items()], left_out)
 
 
-def read_document(file: SourceFile) -> dict[str, Any]:
-    """Returns a file as the body of a document.
+@dataclass(frozen=True, slots=True)
+class LocalFile:
+    """A file as it is sent.
+
+    Attributes:
+        media_type: as its bytes and its name say.
+        metadata: its sidecar's.
+    """
+
+    name: str
+    external_id: str
+    media_type: str
+    data: bytes = field(repr=False)
+    metadata: JsonObject
+
+    def is_same(self, known: Mapping[str, Any]) -> bool:
+        """Tells whether sending it would change nothing of a document that the API shows."""
+        own = read_own_metadata(self.data, self.media_type)
+        return (
+            known["content_hash"] == sha256(self.data).hexdigest()
+            and known["media_type"] == self.media_type
+            and known["name"] == self.name
+            and known["source"] is None
+            and is_same(known["metadata"], {**own, **self.metadata})
+        )
+
+
+def read_file(file: SourceFile) -> LocalFile:
+    """Returns a file with its sidecar's metadata.
 
     Raises:
-        DocumentRefused: it can't be read, or the sidecar can't.
+        DocumentRefused: it can't be read, the sidecar can't, or it is of no format that is read.
     """
     sidecar = file.path.with_name(file.path.name + SIDECAR)
     try:
+        check_text(file.external_id)
         data = file.path.read_bytes()
-        metadata = parse_sidecar(sidecar.read_bytes()) if sidecar.is_file() else {}
-        body = {
-            "name": file.path.name,
-            "external_id": file.external_id,
-            "text": read_text(data, None).text,
-            "metadata": metadata,
-        }
-        check_text(body)
+        return LocalFile(
+            file.path.name,
+            file.external_id,
+            find_media_type(file.path.name, "", data),
+            data,
+            parse_sidecar(sidecar.read_bytes()) if sidecar.is_file() else {},
+        )
     except OSError as error:
         raise DocumentRefused("broken", error.strerror or str(error)) from error
+    except UnsupportedMediaType as error:
+        raise DocumentRefused("unsupported", str(error)) from error
     except InvalidRequest as error:
         raise DocumentRefused("broken", str(error)) from error
     except ValueError as error:
         raise DocumentRefused("sidecar", f"{sidecar.name}: {error}") from error
-    return body
 
 
 def _find(path: Path, left_out: Counter[str]) -> Iterator[SourceFile]:
@@ -97,7 +127,7 @@ def _find(path: Path, left_out: Counter[str]) -> Iterator[SourceFile]:
             if name.startswith(".") or name.endswith(SIDECAR):
                 continue
             file = folder / name
-            if file.suffix.lower() in SUFFIXES:
+            if file.suffix.lower() in EXTENSIONS:
                 yield SourceFile(file, file.relative_to(path).as_posix())
             else:
                 left_out[file.suffix.lower() or "none"] += 1

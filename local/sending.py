@@ -3,7 +3,7 @@
 import json
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -17,6 +17,9 @@ LOOKED_AT = 8
 """Documents asked after in one round; they are done in the order in which they were sent."""
 
 PAUSE_SECONDS = 0.1
+
+type Answered = tuple[str, Mapping[str, Any]]
+"""A document's external id, and what the API says of it: the document, or a problem."""
 
 
 class Ending(StrEnum):
@@ -63,28 +66,45 @@ def send(
         One outcome a document, in no order.
     """
     versions = {d["external_id"]: d["version"] for d in client.list_documents(dataset_id)}
+    batches = (_post(client, dataset_id, batch) for batch in split(bodies))
     watcher.begin(task, len(bodies), "documents")
     outcomes: list[Outcome] = []
-    done = 0
+
+    def see(outcome: Outcome) -> None:
+        outcomes.append(outcome)
+        watcher.advance(task, 1)
+
+    follow(client, batches, versions, see)
+    watcher.finish(task)
+    return outcomes
+
+
+def follow(
+    client: Client,
+    batches: Iterable[Iterable[Answered]],
+    versions: Mapping[str, int],
+    see: Callable[[Outcome], None],
+) -> None:
+    """Waits for documents while others are being sent.
+
+    Args:
+        client: of the API.
+        batches: what it answers; taking the next one sends more.
+        versions: of the documents that there were before, by external id.
+        see: gets each outcome as it comes.
+    """
     waiting: deque[Mapping[str, Any]] = deque()
-    for batch in split(bodies):
-        for external_id, answer in _post(client, dataset_id, batch):
+    for batch in batches:
+        for external_id, answer in batch:
             outcome = _judge(external_id, answer, versions)
             if outcome is None:
                 waiting.append(answer)
             else:
-                outcomes.append(outcome)
-        outcomes += _ask_after(client, waiting, versions)
-        watcher.advance(task, len(outcomes) - done)
-        done = len(outcomes)
+                see(outcome)
+        _ask_after(client, waiting, versions, see)
     while waiting:
-        ended = _ask_after(client, waiting, versions)
-        outcomes += ended
-        watcher.advance(task, len(ended))
-        if not ended:
+        if not _ask_after(client, waiting, versions, see):
             time.sleep(PAUSE_SECONDS)
-    watcher.finish(task)
-    return outcomes
 
 
 def split(bodies: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
@@ -104,8 +124,7 @@ def split(bodies: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any
 
 def _post(
     client: Client, dataset_id: str, batch: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yields each document's external id with what the API says of it."""
+) -> Iterator[Answered]:
     path = f"/v1/datasets/{dataset_id}/documents/batch"
     try:
         answers = client.post(path, {"documents": batch})["documents"]
@@ -116,20 +135,24 @@ def _post(
 
 
 def _ask_after(
-    client: Client, waiting: deque[Mapping[str, Any]], versions: Mapping[str, int]
-) -> list[Outcome]:
-    """Takes those that are done out of the first few that wait."""
-    ended, unfinished = [], []
-    for _ in range(min(LOOKED_AT, len(waiting))):
+    client: Client,
+    waiting: deque[Mapping[str, Any]],
+    versions: Mapping[str, int],
+    see: Callable[[Outcome], None],
+) -> bool:
+    """Takes those that are done out of the first few that wait; tells whether any was."""
+    unfinished = []
+    asked = min(LOOKED_AT, len(waiting))
+    for _ in range(asked):
         sent = waiting.popleft()
         now = client.get(f"/v1/documents/{sent['id']}")
         outcome = _judge(now["external_id"], now, versions)
         if outcome is None:
             unfinished.append(sent)
         else:
-            ended.append(outcome)
+            see(outcome)
     waiting.extendleft(reversed(unfinished))
-    return ended
+    return len(unfinished) < asked
 
 
 def _judge(

@@ -149,6 +149,7 @@ class Dataset:
     chunking: Chunking = field(default_factory=Chunking)
     searchable_count: int = 0
     hidden_count: int = 0
+    has_disabled_chunks: bool = False
     created_at: datetime
     updated_at: datetime
 
@@ -167,6 +168,7 @@ class Document:
         encoding: how its bytes were written, where they are text; `guessed` if nobody said so.
         left_out: what was not read of its content, each in words.
         metadata: as it was sent.
+        status_since: when `indexing_status` became what it is.
     """
 
     id: str
@@ -199,6 +201,7 @@ class Document:
     updated_at: datetime
     completed_at: datetime | None
     deleted_at: datetime | None
+    status_since: datetime
 
     @property
     def is_visible(self) -> bool:
@@ -328,12 +331,14 @@ class SearchScope:
         datasets: (dataset id, its allowlist); at least one, none of them NoDocuments. A document's
             `seq` is in no other dataset, so it is in no other's allowlist.
         hidden: `seq`s of indexed documents that must not take a place; empty when there are none.
+        disabled: ids of chunks, likewise.
     """
 
     tenant_id: str
     space: EmbeddingSpace
     datasets: Sequence[tuple[str, AllDocuments | TheseDocuments]]
     hidden: "BitMap"
+    disabled: Sequence[str] = ()
 
 
 class Hit(NamedTuple):

@@ -4,6 +4,7 @@ Each port has one contract suite, which the real adapter and any fake pass.
 """
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Protocol, runtime_checkable
 
 from shared.model import (
@@ -255,6 +256,17 @@ class ContentStore(Protocol):
 
     def delete(self, key: str) -> None:
         """Forgets the bytes; a key that holds nothing is fine."""
+        ...
+
+    def measure(self, key: str) -> int | None:
+        """Returns the size in bytes; None where there are none."""
+        ...
+
+    def offer(self, key: str, size: int, valid: timedelta) -> str:
+        """Returns a URL that takes so many bytes for the key, by PUT, from whoever knows it.
+
+        One without a host is a path of our own API.
+        """
         ...
 
 

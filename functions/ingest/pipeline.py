@@ -22,7 +22,7 @@ from shared.errors import (
 from shared.model import Action, Change, Dataset, Document, IndexingStatus
 from shared.ports import Embedder
 from shared.postgres import outbox
-from shared.postgres.datasets import get_dataset
+from shared.postgres.datasets import read_owner
 from shared.postgres.documents import (
     fail_document,
     find_document,
@@ -63,7 +63,7 @@ def ingest(change: Change, parts: Parts, *, is_first: bool = False) -> None:
         document = find_document(connection, change.tenant_id, change.document_id)
         if document is None:
             return
-        dataset = get_dataset(connection, change.tenant_id, document.dataset_id)
+        dataset = read_owner(connection, document)
     if taken is None:
         if not _is_refused(change, document):
             return

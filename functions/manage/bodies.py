@@ -11,6 +11,9 @@ from shared.http.bodies import Body, Numbers, RetrievalBody
 
 MOST_VERSION = 2**62
 """Below what a column holds, so that there is always a next one."""
+MOST_DOCUMENTS = 500
+"""Of one batch."""
+
 _MOST_TEXT = 10_000_000
 
 Name = Annotated[str, Field(min_length=1, max_length=255, pattern=r"\S")]
@@ -72,22 +75,34 @@ class ChunkBody(Body):
     page: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
 
 
-class DocumentBody(Body):
-    """POST /v1/datasets/{id}/documents: text, or chunks."""
+class FileBody(Body):
+    """What a document has beside its content; in a form, beside its file."""
 
     name: Name
-    text: str | None = None
-    chunks: Annotated[list[ChunkBody], Field(min_length=1)] | None = None
     metadata: dict[str, Any] | None = None
     external_id: Annotated[str, Field(min_length=1, max_length=1_000)] | None = None
     version: Annotated[int, Field(ge=1, le=MOST_VERSION)] | None = None
     source: Annotated[str, Field(max_length=2_000)] | None = None
 
 
+class DocumentBody(FileBody):
+    """POST /v1/datasets/{id}/documents: text, chunks, or what was uploaded."""
+
+    text: str | None = None
+    chunks: Annotated[list[ChunkBody], Field(min_length=1)] | None = None
+    upload_id: Annotated[str, Field(max_length=100)] | None = None
+
+
+class UploadBody(Body):
+    """POST …/documents/uploads: how many bytes are to be put."""
+
+    size: Annotated[int, Field(ge=0)]
+
+
 class BatchBody(Body):
     """POST …/documents/batch; each document is judged alone."""
 
-    documents: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=500)]
+    documents: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MOST_DOCUMENTS)]
 
 
 class DocumentPatch(Body):
@@ -97,6 +112,12 @@ class DocumentPatch(Body):
     metadata: dict[str, Any] | None = None
     enabled: bool | None = None
     archived: bool | None = None
+
+
+class ChunkPatch(Body):
+    """PATCH /v1/chunks/{id}."""
+
+    enabled: bool
 
 
 FieldTypeName = Literal["string", "number", "time", "boolean", "list"]

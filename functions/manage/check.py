@@ -24,45 +24,67 @@ def parse_document(sent: dict[str, Any], pointer: str) -> DocumentBody:
         raise problems_of(error.errors(), pointer) from error
 
 
-def check_document(
-    body: DocumentBody,
-    dataset: Dataset,
-    declared: Mapping[str, FieldType],
-    most_bytes: int,
-    pointer: str = "",
-) -> None:
-    """Raises `InvalidRequest` naming every wrong place, or `TooLarge`."""
-    if (body.text is None) == (body.chunks is None):
-        raise InvalidRequest.at(f"{pointer}/text", "send either text or chunks")
+def check_sent(body: DocumentBody, dataset: Dataset, most_bytes: int, pointer: str) -> None:
+    """Raises `InvalidRequest` naming every wrong place of the content, or `TooLarge`."""
+    contents = (body.text, body.chunks, body.upload_id)
+    if sum(each is not None for each in contents) != 1:
+        raise InvalidRequest.at(f"{pointer}/text", "send one of text, chunks and upload_id")
     if body.text is not None:
-        _check_text(body.text, dataset, most_bytes, pointer)
+        check_embeds(dataset, f"{pointer}/text")
+        if not body.text.strip():
+            raise InvalidRequest.at(f"{pointer}/text", "the text is blank")
+        check_size(len(body.text.encode()), most_bytes, f"{pointer}/text")
     if body.chunks is not None:
         _check_chunks(body.chunks, dataset, pointer)
-    validate_metadata(body.metadata, f"{pointer}/metadata")
-    check_types(body.metadata, declared, f"{pointer}/metadata")
+    if body.upload_id is not None:
+        check_embeds(dataset, f"{pointer}/upload_id")
+
+
+def check_embeds(dataset: Dataset, pointer: str) -> None:
+    """Raises `InvalidRequest` where a dataset takes only chunks with vectors."""
+    if dataset.space.provider == "given":
+        raise InvalidRequest.at(
+            pointer, "this dataset embeds nothing itself: send chunks with vectors"
+        )
+
+
+def check_size(size: int, most: int, pointer: str) -> None:
+    """Raises `TooLarge` for more bytes than a document may have."""
+    if size > most:
+        raise TooLarge(f"{pointer}: {size} bytes; a document may have {most}")
+
+
+def check_metadata(
+    metadata: JsonObject | None, declared: Mapping[str, FieldType], pointer: str
+) -> None:
+    """Raises `InvalidRequest` naming every wrong place."""
+    validate_metadata(metadata, pointer)
+    check_types(metadata, declared, pointer)
 
 
 def gather_metadata(
-    body: DocumentBody, declared: Mapping[str, FieldType], pointer: str = ""
+    sent: JsonObject,
+    data: bytes,
+    media_type: str,
+    declared: Mapping[str, FieldType],
+    pointer: str,
+    metadata_pointer: str,
 ) -> JsonObject:
     """Returns a document's metadata: what was sent, then what its own front matter has besides.
 
     Raises:
         InvalidRequest: the front matter holds what metadata can't.
     """
-    sent = body.metadata or {}
-    data, media_type = encode_document(body)
     own = read_own_metadata(data, media_type)
     if not own:
         return sent
     try:
-        validate_metadata(own, "")
-        check_types(own, declared, "")
+        check_metadata(own, declared, "")
     except InvalidRequest as error:
         problems = (f"front matter: {p.pointer}: {p.detail}" for p in error.problems)
-        raise InvalidRequest(*(Problem(f"{pointer}/text", each) for each in problems)) from error
+        raise InvalidRequest(*(Problem(pointer, each) for each in problems)) from error
     metadata = {**own, **sent}
-    validate_metadata(metadata, f"{pointer}/metadata")
+    validate_metadata(metadata, metadata_pointer)
     return metadata
 
 
@@ -73,17 +95,6 @@ def encode_document(body: DocumentBody) -> tuple[bytes, str]:
         return json.dumps({"chunks": chunks}, ensure_ascii=False).encode(), CHUNKS_MEDIA_TYPE
     plain = body.name.lower().endswith(".txt")
     return (body.text or "").encode(), "text/plain" if plain else "text/markdown"
-
-
-def _check_text(text: str, dataset: Dataset, most_bytes: int, pointer: str) -> None:
-    if dataset.space.provider == "given":
-        raise InvalidRequest.at(
-            f"{pointer}/text", "this dataset embeds nothing itself: send chunks with vectors"
-        )
-    if not text.strip():
-        raise InvalidRequest.at(f"{pointer}/text", "the text is blank")
-    if len(text.encode()) > most_bytes:
-        raise TooLarge(f"{pointer}/text: the text is larger than {most_bytes} bytes")
 
 
 def _check_chunks(chunks: list[ChunkBody], dataset: Dataset, pointer: str) -> None:

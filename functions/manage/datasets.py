@@ -1,17 +1,20 @@
-"""/v1/datasets: making and showing knowledge bases."""
+"""/v1/datasets: making, showing and deleting knowledge bases."""
 
+import time
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Response
 
+from functions.manage.answers import ACCEPTED, SETTLED
 from functions.manage.bodies import (
     DatasetBody,
     DatasetPatch,
     ExternalBody,
     read_changes,
 )
+from functions.manage.clear import clear
 from functions.manage.parts import CheckReranker, Parts
 from shared.chunking import check_chunking, show_chunking
 from shared.errors import InvalidRequest
@@ -23,11 +26,13 @@ from shared.model import (
     Dataset,
     EmbeddingSpace,
     ExternalBase,
+    IndexingStatus,
     IndexingTechnique,
     SearchMethod,
 )
 from shared.models.embedders import choose_space
-from shared.postgres import datasets
+from shared.postgres import datasets, removals
+from shared.postgres.documents import count_statuses
 from shared.postgres.engine import read, transaction
 
 
@@ -70,7 +75,11 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
     @router.get("/{dataset_id}")
     def get(dataset_id: str, caller: who) -> dict[str, Any]:
         with read(parts.engine) as connection:
-            return show(datasets.get_dataset(connection, caller.tenant_id, dataset_id))
+            dataset = datasets.get_dataset(connection, caller.tenant_id, dataset_id)
+            if dataset.external is not None:
+                return show(dataset)
+            counts = count_statuses(connection, dataset.id)
+        return show(dataset) | {"documents": {each: counts.get(each, 0) for each in IndexingStatus}}
 
     @router.patch("/{dataset_id}")
     def change(dataset_id: str, body: DatasetPatch, caller: who) -> dict[str, Any]:
@@ -88,6 +97,18 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
                 _check_retrieval(body.retrieval, space, parts.check_reranker)
             values["updated_at"] = datetime.now(UTC)
             return show(datasets.change_dataset(connection, caller.tenant_id, dataset_id, values))
+
+    @router.delete("/{dataset_id}", status_code=ACCEPTED)
+    def delete(
+        dataset_id: str, response: Response, caller: who, wait: bool = False
+    ) -> dict[str, Any]:
+        end = time.monotonic() + parts.wait_seconds
+        with transaction(parts.engine) as connection:
+            id_, since = removals.mark_deleted(connection, caller.tenant_id, dataset_id)
+        left = clear(parts.engine, parts.queue, id_, end, wait=wait)
+        if wait and not left:
+            response.status_code = SETTLED
+        return {"id": id_, "deleted_at": since, "documents_left": left}
 
     return router
 

@@ -1,46 +1,24 @@
-"""/v1/documents: taking documents in, showing, changing and deleting them.
+"""/v1/documents: showing, changing and deleting them."""
 
-A write answers once bytes, document and outbox row are safe; `wait=true` waits until queries
-find it, or do not any more.
-"""
-
-import time
-from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from typing import Annotated, Any
-from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Response
 from fastapi import Query as Parameter
 
-from functions.manage.bodies import BatchBody, DocumentBody, DocumentPatch, read_changes
-from functions.manage.check import (
-    check_document,
-    encode_document,
-    gather_metadata,
-    parse_document,
-)
+from functions.manage.announce import announce
+from functions.manage.answers import ACCEPTED, SETTLED, answer_one, choose_end
+from functions.manage.bodies import DocumentPatch, read_changes
 from functions.manage.pages import parse_cursor, write_cursor
 from functions.manage.parts import Parts
-from functions.manage.show import show_chunk, show_document
-from functions.manage.wait import is_settled, wait_for
-from shared.errors import InvalidRequest, Unavailable, WinnowError
+from functions.manage.show import show_document, show_documents
 from shared.http.keys import Caller
-from shared.http.problems import describe
-from shared.metadata.fields import FieldType, check_types
+from shared.metadata.fields import check_types
 from shared.metadata.filter_values import validate_metadata
-from shared.model import Change, Dataset, Document, IndexingStatus
+from shared.model import IndexingStatus
 from shared.postgres import documents
-from shared.postgres.chunks import list_live
 from shared.postgres.datasets import get_dataset
-from shared.postgres.documents import DocumentWrite
 from shared.postgres.engine import read, transaction
 from shared.postgres.fields import list_declared
-from shared.postgres.intake import accept_document, name_content, name_document
-from shared.telemetry import log_failure
-
-MOST_POSITION = 2**31 - 1
-_ACCEPTED, _SETTLED = 202, 201
 
 
 def make_router(parts: Parts, caller: Any) -> APIRouter:
@@ -54,35 +32,6 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
     who = Annotated[Caller, Depends(caller)]
     limit = Annotated[int, Parameter(ge=1, le=500)]
 
-    @router.post("/datasets/{dataset_id}/documents", status_code=_ACCEPTED)
-    def create(
-        dataset_id: str, body: DocumentBody, response: Response, caller: who, wait: bool = False
-    ) -> dict[str, Any]:
-        end = _choose_end(parts, wait)
-        dataset = _get_writable(parts, caller, dataset_id)
-        declared = _list_declared(parts, dataset)
-        document, change = _take(parts, dataset, declared, caller, body)
-        _send(parts, [change])
-        texts = [chunk.text for chunk in body.chunks or ()]
-        return _answer_one(parts, document, end, response) | _count_blank(texts)
-
-    @router.post("/datasets/{dataset_id}/documents/batch", status_code=_ACCEPTED)
-    def create_batch(
-        dataset_id: str, body: BatchBody, response: Response, caller: who, wait: bool = False
-    ) -> dict[str, Any]:
-        end = _choose_end(parts, wait)
-        dataset = _get_writable(parts, caller, dataset_id)
-        taken = _take_all(parts, dataset, caller, body)
-        stored = [each for each in taken if isinstance(each, Document)]
-        shown = iter(_answer(parts, stored, end, response))
-        answers = [
-            next(shown) | _count_blank([chunk["text"] for chunk in sent.get("chunks") or ()])
-            if isinstance(each, Document)
-            else describe(each)
-            for each, sent in zip(taken, body.documents, strict=True)
-        ]
-        return {"documents": answers}
-
     @router.get("/datasets/{dataset_id}/documents")
     def list_some(
         dataset_id: str,
@@ -91,8 +40,8 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
         cursor: str | None = None,
         limit: limit = 50,
     ) -> dict[str, Any]:
-        dataset = _get_dataset(parts, caller, dataset_id)
         with read(parts.engine) as connection:
+            dataset = get_dataset(connection, caller.tenant_id, dataset_id)
             page = documents.list_documents(
                 connection,
                 caller.tenant_id,
@@ -102,19 +51,20 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
                 limit=limit + 1,
             )
         more = write_cursor(page[limit - 1]) if len(page) > limit else None
-        return {"documents": [show_document(d) for d in page[:limit]], "next_cursor": more}
+        return {"documents": show_documents(parts.engine, page[:limit]), "next_cursor": more}
 
     @router.get("/documents/{document_id}")
     def get(document_id: str, caller: who) -> dict[str, Any]:
         with read(parts.engine) as connection:
-            return show_document(documents.get_document(connection, caller.tenant_id, document_id))
+            document = documents.get_document(connection, caller.tenant_id, document_id)
+        return show_document(parts.engine, document)
 
     @router.patch("/documents/{document_id}")
     def change(
         document_id: str, body: DocumentPatch, response: Response, caller: who, wait: bool = False
     ) -> dict[str, Any]:
         # PostgreSQL alone decides these, so they hold at once: there is nothing to wait for.
-        response.status_code = _SETTLED if wait else 200
+        response.status_code = SETTLED if wait else 200
         values = _changes(body)
         with transaction(parts.engine) as connection:
             document = documents.get_document(connection, caller.tenant_id, document_id)
@@ -122,166 +72,30 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
                 declared = list_declared(connection, document.dataset_id)
                 check_types(values["doc_metadata"], declared, "/metadata")
             document = documents.change_document(connection, caller.tenant_id, document_id, values)
-        return show_document(document)
+        return show_document(parts.engine, document)
 
-    @router.delete("/documents/{document_id}", status_code=_ACCEPTED)
+    @router.delete("/documents/{document_id}", status_code=ACCEPTED)
     def delete(
         document_id: str, response: Response, caller: who, wait: bool = False
     ) -> dict[str, Any]:
-        end = _choose_end(parts, wait)
+        end = choose_end(parts, wait)
         with transaction(parts.engine) as connection:
             document, change = documents.delete_document(connection, caller.tenant_id, document_id)
-        _send(parts, [change])
-        return _answer_one(parts, document, end, response)
+        announce(parts.queue, [change])
+        return answer_one(parts, document, end, response)
 
-    @router.post("/documents/{document_id}/retry", status_code=_ACCEPTED)
+    @router.post("/documents/{document_id}/retry", status_code=ACCEPTED)
     def retry(
         document_id: str, response: Response, caller: who, wait: bool = False
     ) -> dict[str, Any]:
-        end = _choose_end(parts, wait)
+        end = choose_end(parts, wait)
         with transaction(parts.engine) as connection:
+            documents.get_document(connection, caller.tenant_id, document_id)
             document, change = documents.retry_document(connection, caller.tenant_id, document_id)
-        _send(parts, [change])
-        return _answer_one(parts, document, end, response)
-
-    @router.get("/documents/{document_id}/chunks")
-    def list_chunks(
-        document_id: str,
-        caller: who,
-        after: Annotated[int, Parameter(ge=0, le=MOST_POSITION)] = 0,
-        limit: limit = 100,
-    ) -> dict[str, Any]:
-        with read(parts.engine) as connection:
-            document = documents.get_document(connection, caller.tenant_id, document_id)
-            page = list_live(connection, document, after, limit + 1)
-        more = page[limit - 1].position if len(page) > limit else None
-        return {"chunks": [show_chunk(c) for c in page[:limit]], "next_after": more}
+        announce(parts.queue, [change])
+        return answer_one(parts, document, end, response)
 
     return router
-
-
-def _get_dataset(parts: Parts, caller: Caller, dataset_id: str) -> Dataset:
-    with read(parts.engine) as connection:
-        return get_dataset(connection, caller.tenant_id, dataset_id)
-
-
-def _get_writable(parts: Parts, caller: Caller, dataset_id: str) -> Dataset:
-    dataset = _get_dataset(parts, caller, dataset_id)
-    if dataset.external is not None:
-        raise InvalidRequest.at("", "this dataset is external: its documents are not kept here")
-    return dataset
-
-
-def _list_declared(parts: Parts, dataset: Dataset) -> Mapping[str, FieldType]:
-    with read(parts.engine) as connection:
-        return list_declared(connection, dataset.id)
-
-
-def _take(
-    parts: Parts,
-    dataset: Dataset,
-    declared: Mapping[str, FieldType],
-    caller: Caller,
-    body: DocumentBody,
-    pointer: str = "",
-) -> tuple[Document, Change | None]:
-    check_document(body, dataset, declared, parts.max_bytes, pointer)
-    metadata = gather_metadata(body, declared, pointer)
-    data, media_type = encode_document(body)
-    named = body.external_id is not None
-    id_ = name_document(dataset.id, str(body.external_id)) if named else str(uuid4())
-    write = DocumentWrite(
-        id=id_,
-        tenant_id=dataset.tenant_id,
-        dataset_id=dataset.id,
-        external_id=body.external_id,
-        source=body.source,
-        name=body.name,
-        uploader=caller.name,
-        metadata=metadata,
-        version=body.version,
-        content_key=name_content(dataset, id_),
-        content_hash=sha256(data).hexdigest(),
-        media_type=media_type,
-    )
-    return accept_document(parts.engine, parts.content, write, data)
-
-
-def _take_all(
-    parts: Parts, dataset: Dataset, caller: Caller, body: BatchBody
-) -> list[Document | WinnowError]:
-    declared = _list_declared(parts, dataset)
-    taken: list[Document | WinnowError] = []
-    changes: list[Change | None] = []
-    try:
-        for n, sent in enumerate(body.documents):
-            pointer = f"/documents/{n}"
-            try:
-                one = parse_document(sent, pointer)
-                document, change = _take(parts, dataset, declared, caller, one, pointer)
-            except Unavailable:
-                raise
-            except WinnowError as error:
-                taken.append(error)
-            else:
-                taken.append(document)
-                changes.append(change)
-    finally:  # what is taken stays taken, whatever becomes of the rest
-        _send(parts, changes)
-    return taken
-
-
-def _count_blank(texts: Sequence[str]) -> dict[str, int]:
-    """Reports the chunks that are left out because they are blank, if there are any."""
-    blank = sum(not text.strip() for text in texts)
-    return {"blank_chunks": blank} if blank else {}
-
-
-def _send(parts: Parts, changes: list[Change | None]) -> None:
-    try:
-        parts.queue.send([change for change in changes if change is not None])
-    except Unavailable as error:  # the outbox has them
-        log_failure("changes could not be announced", error)
-
-
-def _choose_end(parts: Parts, wait: bool) -> float | None:
-    """Returns until when a request may wait, on the monotonic clock; None where it does not."""
-    return time.monotonic() + parts.wait_seconds if wait else None
-
-
-def _answer_one(
-    parts: Parts, written: Document, end: float | None, response: Response
-) -> dict[str, Any]:
-    [shown] = _answer(parts, [written], end, response)
-    del shown["status"]  # which the response itself has
-    return shown
-
-
-def _answer(
-    parts: Parts, written: list[Document], end: float | None, response: Response
-) -> list[dict[str, Any]]:
-    if end is None:
-        return [show_document(each) | {"status": _ACCEPTED} for each in written]
-    now = [wait_for(parts.engine, each, end) for each in written]
-    settled = [
-        is_settled(after, before.version) for before, after in zip(written, now, strict=True)
-    ]
-    if settled and all(settled):
-        response.status_code = _SETTLED
-    return [
-        _show(before, after) | {"status": _SETTLED if done else _ACCEPTED}
-        for before, after, done in zip(written, now, settled, strict=True)
-    ]
-
-
-def _show(written: Document, now: Document) -> dict[str, Any]:
-    """Shows what was written, as it is now; what others wrote since is no answer to this write."""
-    if now.version == written.version:
-        return show_document(now)
-    return show_document(written) | {
-        "live_version": now.live_version,
-        "indexing_status": now.indexing_status,
-    }
 
 
 def _changes(body: DocumentPatch) -> dict[str, Any]:

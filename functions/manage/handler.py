@@ -6,8 +6,8 @@ from typing import Any
 
 from mangum import Mangum
 
-from functions.manage import datasets, documents, fields
 from functions.manage.parts import Parts
+from functions.manage.routers import make_routers
 from shared.clients import connect_database, find_bootstrap_key
 from shared.content.open import open_content_store
 from shared.errors import ConfigurationError
@@ -40,9 +40,7 @@ _settings = read_settings()
 _parts = build_parts(_settings)
 _caller = guard(find_bootstrap_key(_settings))
 _app = make_app(
-    datasets.make_router(_parts, _caller),
-    documents.make_router(_parts, _caller),
-    fields.make_router(_parts, _caller),
+    *make_routers(_parts, _caller),
     most_bytes=_settings.request_max_bytes,
 )
 # With a lifespan, start-up and shutdown would run at every invocation.

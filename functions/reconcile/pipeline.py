@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 
+from functions.reconcile.clear import clear
 from functions.reconcile.parts import Parts
 from functions.reconcile.repair import repair
 from functions.reconcile.report import Report
@@ -75,6 +76,8 @@ def reconcile(
     """
     report = Report()
     _measure(parts, report)
+    if repairs:
+        clear(parts, has_time)
     _restart_stuck(parts, report, repairs=repairs)
     if repairs:
         _resend_overdue(parts, report)

@@ -9,12 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from math import inf
 
 from functions.retrieve.automatic import find_filter
 from functions.retrieve.channels import count_tasks
 from functions.retrieve.external import ask_external, join_external
 from functions.retrieve.hydrate import hydrate
 from functions.retrieve.load import KeptKeywords, load_keyword_scores
+from functions.retrieve.outside import share_deadline
 from functions.retrieve.parts import Parts
 from functions.retrieve.prefilter import prefilter
 from functions.retrieve.query import Degraded, Query, Result
@@ -28,9 +30,12 @@ from shared.fusion.fuse import FusionMethod, fuse
 from shared.model import Candidate, Channel, Hit, SearchMethod, SearchScope
 from shared.telemetry import log_failure
 
+KEPT_SECONDS = 0.1
+"""Of the deadline that is kept for what comes after the search, or half of what is left where that
+is less: with a late channel, too, the answer is there in time."""
+
 LEAST_SECONDS = 1.0
-"""What PostgreSQL always gets: a channel that is late takes all the time there is, and the others'
-hits still need their text."""
+"""What PostgreSQL always gets: hits that were found still need their text."""
 
 
 def retrieve(query: Query, parts: Parts) -> Result:
@@ -50,7 +55,8 @@ def retrieve(query: Query, parts: Parts) -> Result:
         if applied.empty:
             return Result(applied=applied, matched_documents=0, timings=watch.total())
         query = replace(query, filter=applied.tree, condition=applied.as_asked())
-    asked = ask_external(query, parts.external, parts.outside, deadline)
+    found_by = time.monotonic() + share_deadline(deadline, inf, KEPT_SECONDS)
+    asked = ask_external(query, parts.external, parts.outside, found_by)
     allowed = prefilter(query, parts.engine, _left(deadline))
     watch.lap("prefilter")
     if not allowed.scopes and not asked:
@@ -58,11 +64,11 @@ def retrieve(query: Query, parts: Parts) -> Result:
             applied=applied, matched_documents=allowed.matched_documents, timings=watch.total()
         )
     kept = KeptKeywords(query, parts.engine)
-    found, candidates, degraded = _search(query, allowed.scopes, parts, deadline, kept)
+    found, candidates, degraded = _search(query, allowed.scopes, parts, found_by, kept)
     watch.lap("search")
     # Where the filter found nothing of ours, that is an answer too.
     is_alone = not found.has_answer and (bool(allowed.scopes) or not query.own)
-    joined = join_external(query, asked, deadline, is_alone=is_alone)
+    joined = join_external(query, asked, found_by, is_alone=is_alone)
     if asked:
         watch.lap("external")
     keyword_scores = load_keyword_scores(query, found, candidates, kept, _left(deadline))

@@ -12,14 +12,14 @@ from rich.text import Text
 
 from local.bars import Watcher, watching
 from local.client import Client
-from local.commands.ingest import describe, read_documents, summarize
+from local.commands.ingest import describe, summarize
 from local.conditions import describe_filter
 from local.datasets import Embedding, ensure_dataset, find_dataset
 from local.errors import EngineError
 from local.files import find_files
 from local.home import Home
 from local.languages import CHINESE, ENGLISH
-from local.sending import send
+from local.sending_files import send_files
 from local.service import run_service
 from local.tables import count_dropped, explanation_table, records_table
 from local.terminal import open_console, tell
@@ -67,10 +67,10 @@ def demo(home: Path | None) -> bool:
 def _ingest(client: Client, name: str, watcher: Watcher) -> dict[str, Any]:
     folder, model = DATASETS[name]
     selection = find_files([EXAMPLES / folder])
-    bodies, refused = read_documents(selection)
     dataset = ensure_dataset(client, name, Embedding("local", model))
-    sent = send(client, dataset["id"], bodies, f"Ingesting into {name}", watcher)
-    return describe(dataset, [*refused, *sent], selection)
+    task = f"Ingesting into {name}"
+    outcomes = send_files(client, dataset["id"], selection.files, task, watcher)
+    return describe(dataset, outcomes, selection)
 
 
 def _ask(client: Client, engine: SearchEngine, query: Mapping[str, Any]) -> dict[str, Any]:

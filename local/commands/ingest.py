@@ -3,18 +3,28 @@
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from functions.ingest.formats.options import Options
+from functions.ingest.parse import parse
+from functions.ingest.reader import FileReader
 from local.bars import watching
+from local.client import Client
 from local.datasets import Embedding, check_embedding, ensure_dataset
-from local.files import Selection, find_files, read_document
+from local.files import Selection, SourceFile, find_files, read_file
 from local.languages import choose_model
-from local.sending import Ending, Outcome, send
+from local.sending import Ending, Outcome
+from local.sending_files import send_files
 from local.session import open_session
-from local.terminal import clean, tell
+from local.terminal import tell
 from shared.errors import DocumentRefused
+
+SAMPLE = 30
+"""Files that are read for their language, before a dataset is made for all."""
 
 
 def ingest(
@@ -35,39 +45,44 @@ def ingest(
         as_json: the result goes to standard output, as JSON.
     """
     selection = find_files(paths)
-    bodies, refused = read_documents(selection)
     with open_session(folder) as client:
-        chosen = embedding or Embedding("local", choose_model(body["text"] for body in bodies))
-        dataset = ensure_dataset(client, dataset_name, chosen)
-        if embedding:
-            check_embedding(dataset, embedding)
+        dataset = _find_dataset(client, dataset_name, embedding, selection.files)
         with watching() as watcher:
-            sent = send(client, dataset["id"], bodies, f"Ingesting into {dataset_name}", watcher)
-    outcomes = [*refused, *sent]
-    failed = [each for each in outcomes if each.ending is Ending.FAILED]
-    for each in failed:
-        tell(f"{clean(each.external_id)}: {clean(each.reason)}")
+            task = f"Ingesting into {dataset_name}"
+            outcomes = send_files(client, dataset["id"], selection.files, task, watcher)
     result = describe(dataset, outcomes, selection)
     if as_json:
         json.dump(result, sys.stdout, ensure_ascii=False)
         sys.stdout.write("\n")
     tell(summarize(result))
-    return not failed
+    return not result["failures"]
 
 
-def read_documents(selection: Selection) -> tuple[list[dict[str, Any]], list[Outcome]]:
-    """Returns the files as documents, and those that can't be read."""
-    bodies: list[dict[str, Any]] = []
-    refused: list[Outcome] = []
-    for file in selection.files:
-        try:
-            bodies.append(read_document(file))
-        except DocumentRefused as error:
-            refused.append(Outcome(file.external_id, Ending.FAILED, None, str(error)))
-    return bodies, refused
+def _find_dataset(
+    client: Client, name: str, embedding: Embedding | None, files: Sequence[SourceFile]
+) -> Mapping[str, Any]:
+    found = client.find_dataset(name)
+    if found is None:
+        chosen = embedding or Embedding("local", choose_model(_sample(files)))
+        return ensure_dataset(client, name, chosen)
+    if embedding:
+        check_embedding(found, embedding)
+    return found
 
 
-def describe(dataset: Any, outcomes: Sequence[Outcome], selection: Selection) -> dict[str, Any]:
+def _sample(files: Sequence[SourceFile]) -> Iterator[str]:
+    with closing(FileReader(Options(), seconds=10)) as reader:
+        for file in islice(files, SAMPLE):
+            try:
+                read = read_file(file)
+                yield parse(read.data, read.media_type, reader).text
+            except DocumentRefused:
+                continue  # it is told when it is sent
+
+
+def describe(
+    dataset: Mapping[str, Any], outcomes: Sequence[Outcome], selection: Selection
+) -> dict[str, Any]:
     """Returns the result for programs."""
     counts = Counter(outcome.ending for outcome in outcomes)
     return {

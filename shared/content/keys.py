@@ -1,7 +1,10 @@
-"""Keys of the content store: tenant/dataset/document/version. Pure."""
+"""Keys of the content store: tenant/dataset/document/version, uploads/tenant/dataset/id. Pure."""
 
 MAX_BYTES = 1024
 MAX_SEGMENT_BYTES = 255
+
+UPLOADS = "uploads"
+"""What the keys of uploads begin with; what is kept under them goes by itself after a day."""
 
 
 def is_key(key: str) -> bool:

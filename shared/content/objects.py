@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import Any
 
-from shared.content.s3 import TIMEOUT_SECONDS, explaining_trouble, find, open_s3, read_object
+from shared.content.s3 import TIMEOUT_SECONDS, measure_object, open_s3, read_object
 
 
 class S3ObjectReader:
@@ -21,9 +21,7 @@ class S3ObjectReader:
 
     def size(self, bucket: str, key: str) -> int | None:
         """Returns an object's size in bytes; None where there is no such object."""
-        with explaining_trouble():
-            answer = find(self._client.head_object, bucket, key)
-        return None if answer is None else int(answer["ContentLength"])
+        return measure_object(self._client, bucket, key)
 
     def read(self, bucket: str, key: str, most: int) -> bytes | None:
         """Returns an object's bytes; None where there is no such object.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
@@ -61,6 +62,24 @@ class S3ContentStore:
             with explaining_trouble():
                 self._client.delete_object(Bucket=self._bucket, Key=self._prefix + key)
 
+    def measure(self, key: str) -> int | None:
+        """Returns the size in bytes; None where there are none."""
+        if not is_key(key):
+            return None
+        return measure_object(self._client, self._bucket, self._prefix + key)
+
+    def offer(self, key: str, size: int, valid: timedelta) -> str:
+        """Returns a presigned URL that takes so many bytes for the key, by PUT."""
+        name = self._prefix + require_key(key)
+        with explaining_trouble():
+            return str(
+                self._client.generate_presigned_url(
+                    "put_object",
+                    Params={"Bucket": self._bucket, "Key": name, "ContentLength": size},
+                    ExpiresIn=int(valid.total_seconds()),
+                )
+            )
+
 
 def open_s3(timeout: float, endpoint_url: str | None) -> Any:
     """Returns an S3 client."""
@@ -71,6 +90,7 @@ def open_s3(timeout: float, endpoint_url: str | None) -> Any:
         connect_timeout=timeout,
         read_timeout=timeout,
         retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
+        signature_version="s3v4",  # for URLs the older one is the default, which signs no length
     )
     return Session().client("s3", endpoint_url=endpoint_url, config=config)
 
@@ -83,6 +103,13 @@ def read_object(client: Any, bucket: str, key: str, most: int | None = None) -> 
             return None
         with closing(answer["Body"]) as body:
             return bytes(body.read(most))
+
+
+def measure_object(client: Any, bucket: str, key: str) -> int | None:
+    """Returns an object's size in bytes; None where there is no such object."""
+    with explaining_trouble():
+        answer = find(client.head_object, bucket, key)
+    return None if answer is None else int(answer["ContentLength"])
 
 
 def find(operation: Any, bucket: str, key: str) -> Any:

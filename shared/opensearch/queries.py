@@ -7,6 +7,7 @@ hits takes longer than finding them.
 import base64
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import batched
 from typing import Any
 
 from pyroaring import BitMap
@@ -18,6 +19,9 @@ type Body = dict[str, Any]
 
 BM25 = "bm25"
 """The name under which hits bring their BM25 along."""
+
+_MOST_TERMS = 65_536
+"""What the engine takes in one list of terms."""
 
 _COSINE = "cosineSimilarity(params.query, doc['vector'])"
 _BEST_FIRST = [{"_score": "desc"}, {"chunk": "asc"}]
@@ -123,8 +127,12 @@ def filter_scope(scope: SearchScope) -> Body:
     else:
         either = [{"bool": {"filter": clauses}} for clauses in allowed]
         passing["filter"].append({"bool": {"should": either}})
-    if scope.hidden:
-        passing["must_not"] = [_documents(scope.hidden)]
+    excluded = [_documents(scope.hidden)] if scope.hidden else []
+    excluded += [
+        {"terms": {"chunk": ids}} for ids in batched(scope.disabled, _MOST_TERMS, strict=False)
+    ]
+    if excluded:
+        passing["must_not"] = excluded
     return {"bool": passing}
 
 

@@ -272,47 +272,6 @@ def delete_chunks(connection: Connection, document_id: str) -> None:
     forget_parents(connection, document_id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveChunk:
-    """A chunk as its document shows it."""
-
-    id: str
-    text: str
-    heading: str
-    position: int
-    page: int | None
-    char_start: int | None
-    char_end: int | None
-
-
-def list_live(
-    connection: Connection, document: Document, after: int, limit: int
-) -> list[LiveChunk]:
-    """Returns the chunks of a document's live version, in order, those after a position."""
-    m = memberships.c
-    rows = connection.execute(
-        select(
-            chunks.c.id,
-            chunks.c.text,
-            chunks.c.heading,
-            m.position,
-            m.page,
-            m.char_start,
-            m.char_end,
-        )
-        .join(memberships, m.chunk_id == chunks.c.id)
-        .where(
-            chunks.c.document_id == document.id,
-            m.from_version <= document.live_version,
-            or_(m.until_version.is_(None), m.until_version > document.live_version),
-            m.position > after,
-        )
-        .order_by(m.position)
-        .limit(limit)
-    )
-    return [LiveChunk(**row._asdict()) for row in rows]
-
-
 def _is_open() -> Any:
     return exists().where(
         memberships.c.chunk_id == chunks.c.id, memberships.c.until_version.is_(None)

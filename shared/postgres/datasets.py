@@ -1,4 +1,7 @@
-"""Datasets: the rows behind knowledge bases. Every statement is bound to the tenant."""
+"""Datasets: the rows behind knowledge bases. Every statement is bound to the tenant.
+
+One that is being deleted (`shared.postgres.removals`) is one that there is not.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -12,6 +15,7 @@ from shared.errors import Conflict, NotFound
 from shared.model import (
     Chunking,
     Dataset,
+    Document,
     EmbeddingSpace,
     ExternalBase,
     IndexingTechnique,
@@ -20,7 +24,7 @@ from shared.model import (
 )
 from shared.postgres.ids import as_id, is_among, join_ids
 from shared.postgres.prepared import OPTION
-from shared.postgres.tables import datasets
+from shared.postgres.tables import datasets, is_kept
 
 
 def create_dataset(
@@ -82,14 +86,23 @@ def get_datasets(
 
 def find_dataset(connection: Connection, dataset_id: str) -> Dataset | None:
     """Returns the dataset of an id that a source of ours named, whatever its tenant."""
-    row = connection.execute(select(datasets).where(datasets.c.id == dataset_id)).one_or_none()
+    row = connection.execute(
+        select(datasets).where(datasets.c.id == dataset_id, is_kept)
+    ).one_or_none()
     return None if row is None else _dataset(row)
+
+
+def read_owner(connection: Connection, document: Document) -> Dataset:
+    """Returns the dataset of a document, also of one whose deletion is still to be carried out."""
+    return _dataset(
+        connection.execute(select(datasets).where(datasets.c.id == document.dataset_id)).one()
+    )
 
 
 def list_datasets(connection: Connection, tenant_id: str) -> list[Dataset]:
     """Returns all datasets of a tenant, by name."""
     rows = connection.execute(
-        select(datasets).where(datasets.c.tenant_id == tenant_id).order_by(datasets.c.name)
+        select(datasets).where(datasets.c.tenant_id == tenant_id, is_kept).order_by(datasets.c.name)
     )
     return [_dataset(row) for row in rows]
 
@@ -108,7 +121,7 @@ def change_dataset(
     """Sets columns of one dataset; raises `NotFound` or, for a name that is taken, `Conflict`."""
     statement = (
         update(datasets)
-        .where(datasets.c.tenant_id == tenant_id, datasets.c.id == as_id(dataset_id))
+        .where(datasets.c.tenant_id == tenant_id, datasets.c.id == as_id(dataset_id), is_kept)
         .values(values)
         .returning(datasets)
     )
@@ -134,6 +147,7 @@ def _dataset(row: Row[Any]) -> Dataset:
         chunking=_read_chunking(row.chunking),
         searchable_count=row.searchable_count,
         hidden_count=row.hidden_count,
+        has_disabled_chunks=row.has_disabled_chunks,
         created_at=row.created_at,
         updated_at=row.updated_at,
     )
@@ -146,6 +160,6 @@ def _read_chunking(kept: JsonObject) -> Chunking:
 
 _NAMED = (
     select(datasets)
-    .where(datasets.c.tenant_id == bindparam("tenant"), is_among(datasets.c.id, "ids"))
+    .where(datasets.c.tenant_id == bindparam("tenant"), is_among(datasets.c.id, "ids"), is_kept)
     .execution_options(**OPTION)
 )

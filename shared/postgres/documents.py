@@ -9,7 +9,18 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
-from sqlalchemy import Connection, Row, exists, func, not_, select, tuple_, update
+from sqlalchemy import (
+    Connection,
+    Row,
+    Select,
+    exists,
+    func,
+    literal,
+    not_,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.errors import Conflict, NotFound, Overtaken, StaleVersion
@@ -18,7 +29,7 @@ from shared.metadata.filter_values import Builtins, FilterValues, filter_values
 from shared.model import Action, Change, Document, IndexingStatus, JsonObject
 from shared.postgres import fields, outbox
 from shared.postgres.ids import as_id
-from shared.postgres.tables import chunks, datasets, documents, unfinished
+from shared.postgres.tables import chunks, datasets, documents, is_kept, unfinished
 from shared.postgres.tables import outbox as outboxes
 from shared.postgres.versions import draw_version
 
@@ -301,21 +312,38 @@ def _note_sequencer(connection: Connection, current: Document, sequencer: str | 
 
 
 def get_document(connection: Connection, tenant_id: str, document_id: str) -> Document:
-    """Returns a document that is not deleted; raises `NotFound`."""
-    document = find_document(connection, tenant_id, document_id)
-    if document is None or document.deleted_at is not None:
+    """Returns a document that is not deleted, nor its dataset; raises `NotFound`."""
+    row = connection.execute(
+        _of(tenant_id, document_id).where(
+            documents.c.deleted_at.is_(None),
+            exists().where(datasets.c.id == documents.c.dataset_id, is_kept),
+        )
+    ).one_or_none()
+    if row is None:
         raise NotFound(f"there is no document {document_id!r}")
-    return document
+    return read_document(row)
 
 
 def find_document(connection: Connection, tenant_id: str, document_id: str) -> Document | None:
     """Returns a document, deleted ones too; None where the tenant never had it."""
-    row = connection.execute(
-        select(documents).where(
-            documents.c.id == as_id(document_id), documents.c.tenant_id == tenant_id
-        )
-    ).one_or_none()
+    row = connection.execute(_of(tenant_id, document_id)).one_or_none()
     return None if row is None else read_document(row)
+
+
+def _of(tenant_id: str, document_id: str) -> Select[Any]:
+    return select(documents).where(
+        documents.c.id == as_id(document_id), documents.c.tenant_id == tenant_id
+    )
+
+
+def count_statuses(connection: Connection, dataset_id: str) -> dict[IndexingStatus, int]:
+    """Returns how many documents that are not deleted have each status, if any has."""
+    rows = connection.execute(
+        select(documents.c.indexing_status, func.count())
+        .where(documents.c.dataset_id == dataset_id, documents.c.deleted_at.is_(None))
+        .group_by(documents.c.indexing_status)
+    )
+    return {IndexingStatus(status): count for status, count in rows}
 
 
 def list_documents(
@@ -351,7 +379,7 @@ def set_progress(connection: Connection, document: Document, status: IndexingSta
     connection.execute(
         update(documents)
         .where(documents.c.id == document.id, documents.c.version == document.version)
-        .values(indexing_status=status)
+        .values(indexing_status=status, status_since=func.now())
     )
 
 
@@ -380,35 +408,37 @@ def write_locked(connection: Connection, locked: Document, values: Mapping[str, 
 
 
 def _lock(connection: Connection, tenant_id: str, document_id: str) -> Document | None:
-    row = connection.execute(
-        select(documents)
-        .where(documents.c.id == as_id(document_id), documents.c.tenant_id == tenant_id)
-        .with_for_update()
-    ).one_or_none()
+    row = connection.execute(_of(tenant_id, document_id).with_for_update()).one_or_none()
     return None if row is None else read_document(row)
 
 
 def _insert(connection: Connection, write: DocumentWrite) -> Document:
     # Version 0 stands for "nothing was sent yet"; the caller's transaction replaces it.
+    values: dict[str, Any] = {
+        "id": write.id,
+        "tenant_id": write.tenant_id,
+        "external_id": write.external_id,
+        "name": write.name,
+        "uploader": write.uploader,
+        "version": 0,
+        "indexing_status": IndexingStatus.WAITING.value,
+        "filter_values": {},
+    }
+    sent = [literal(value, documents.c[name].type) for name, value in values.items()]
+    # A dataset that is deleted in the meantime takes none, and this one waits for its deletion.
+    kept = (
+        select(datasets.c.id, func.now(), *sent)
+        .where(datasets.c.id == write.dataset_id, is_kept)
+        .with_for_update(key_share=True, read=True)
+    )
     connection.execute(
         insert(documents)
-        .values(
-            id=write.id,
-            tenant_id=write.tenant_id,
-            dataset_id=write.dataset_id,
-            external_id=write.external_id,
-            name=write.name,
-            uploader=write.uploader,
-            version=0,
-            indexing_status=IndexingStatus.WAITING,
-            filter_values={},
-            updated_at=func.now(),
-        )
+        .from_select(["dataset_id", "updated_at", *values], kept)
         .on_conflict_do_nothing()
     )
     inserted = _lock(connection, write.tenant_id, write.id)
     if inserted is None:
-        raise NotFound(f"there is no document {write.id!r}")
+        raise NotFound(f"there is no dataset {write.dataset_id!r}")
     return inserted
 
 
@@ -419,6 +449,8 @@ def _write(
     updated_at: datetime | None = None,
 ) -> Document:
     columns = {**values, "updated_at": updated_at or datetime.now(UTC)}
+    if columns.get("indexing_status", current.indexing_status) != current.indexing_status:
+        columns["status_since"] = datetime.now(UTC)
     if "doc_metadata" in columns:
         moves = fields.lock_moves(connection, current.dataset_id)
         columns["doc_metadata"] = move_fields(columns["doc_metadata"], moves)

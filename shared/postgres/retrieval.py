@@ -39,8 +39,10 @@ from shared.postgres.prepared import OPTION
 from shared.postgres.tables import (
     chunks,
     datasets,
+    disabled_chunks,
     documents,
     hidden,
+    is_kept,
     memberships,
     parents,
     searchable,
@@ -90,6 +92,18 @@ def find_hidden(connection: Connection, tenant_id: str, dataset_ids: Sequence[st
         )
     ).scalar_one()
     return BitMap() if packed is None else _unpack(packed)
+
+
+def find_disabled(
+    connection: Connection, tenant_id: str, dataset_ids: Sequence[str]
+) -> Sequence[str]:
+    """Returns the ids of chunks that are in the index and must not be found."""
+    return connection.scalars(
+        select(disabled_chunks.c.chunk_id)
+        .join(datasets, datasets.c.id == disabled_chunks.c.dataset_id)
+        .where(datasets.c.id.in_(dataset_ids), datasets.c.tenant_id == tenant_id)
+        .order_by(disabled_chunks.c.chunk_id)
+    ).all()
 
 
 def load_keywords(connection: Connection, chunk_ids: Sequence[str]) -> list[bytes]:
@@ -263,6 +277,8 @@ _TEXTS = (
         is_among(chunks.c.id, "ids"),
         documents.c.tenant_id == bindparam("tenant"),
         searchable,
+        exists().where(datasets.c.id == documents.c.dataset_id, is_kept),
+        not_(exists().where(disabled_chunks.c.chunk_id == chunks.c.id)),
         memberships.c.from_version <= documents.c.live_version,
         or_(_is_live, _was_live),
     )

@@ -93,9 +93,23 @@ datasets = Table(
     Column("field_moves", JSONB, nullable=False, server_default="{}"),
     Column("searchable_count", Integer, nullable=False, server_default="0"),
     Column("hidden_count", Integer, nullable=False, server_default="0"),
+    # True still where the last chunk that was off is no more.
+    Column("has_disabled_chunks", Boolean, nullable=False, server_default=text("false")),
     _made(),
     Column("updated_at", _instant(), nullable=False, server_default=func.now()),
-    UniqueConstraint("tenant_id", "name", name="datasets_name_once"),
+    # From then on it is unknown to everybody but those who clear it away.
+    Column("deleted_at", _instant()),
+)
+
+is_kept = datasets.c.deleted_at.is_(None)
+"""A dataset that there is: not one that is being deleted."""
+
+Index(
+    "datasets_name_once",
+    datasets.c.tenant_id,
+    datasets.c.name,
+    unique=True,
+    postgresql_where=is_kept,
 )
 
 metadata_fields = Table(
@@ -147,6 +161,7 @@ documents = Table(
     Column("updated_at", _instant(), nullable=False),
     Column("completed_at", _instant()),
     Column("deleted_at", _instant()),
+    Column("status_since", _instant(), nullable=False, server_default=func.now()),
     UniqueConstraint("seq", name="documents_seq_once"),
     UniqueConstraint("dataset_id", "external_id", name="documents_external_id_once"),
 )
@@ -180,16 +195,22 @@ Index("documents_hidden", documents.c.dataset_id, documents.c.seq, postgresql_wh
 
 _is_over = documents.c.indexing_status.in_([IndexingStatus.COMPLETED, IndexingStatus.ERROR])
 _is_gone = documents.c.deleted_at.is_not(None)
-unfinished = or_(
-    and_(
-        _is_gone, or_(documents.c.live_version.is_not(None), documents.c.content_key.is_not(None))
-    ),
-    and_(not_(_is_gone), not_(_is_over)),
-)
+is_kept_in_part = or_(documents.c.live_version.is_not(None), documents.c.content_key.is_not(None))
+"""Of a deleted document: its chunks or its content are still to be cleared away."""
+
+unfinished = or_(and_(_is_gone, is_kept_in_part), and_(not_(_is_gone), not_(_is_over)))
 """A document that has work to do, so that the outbox must have a row of it."""
 
 Index("documents_unfinished", documents.c.id, postgresql_where=unfinished)
 Index("documents_newest", documents.c.dataset_id, documents.c.created_at, documents.c.id)
+Index(
+    "documents_status",
+    documents.c.dataset_id,
+    documents.c.indexing_status,
+    documents.c.created_at,
+    documents.c.id,
+    postgresql_where=documents.c.deleted_at.is_(None),
+)
 
 chunks = Table(
     "chunks",
@@ -204,6 +225,15 @@ chunks = Table(
     Column("index_version", BigInteger),
 )
 Index("chunks_document", chunks.c.document_id)
+
+# Apart from the chunks, which never change: few, and named in every query of their dataset.
+disabled_chunks = Table(
+    "disabled_chunks",
+    metadata,
+    Column("chunk_id", _id(), ForeignKey("chunks.id", ondelete="CASCADE"), primary_key=True),
+    Column("dataset_id", _id(), ForeignKey("datasets.id", ondelete="CASCADE"), nullable=False),
+)
+Index("disabled_chunks_dataset", disabled_chunks.c.dataset_id)
 
 # What is returned in place of chunks that are only searched.
 parents = Table(

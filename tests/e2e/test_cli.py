@@ -84,7 +84,8 @@ def serving(shell: Shell) -> Iterator[str]:
     yield re.findall(r"http://127\.0\.0\.1:\d+", said)[0]
     assert shell.run("stop")[1] == f"Stopped process {process.pid}.\n"
     assert process.wait(PATIENCE) == 130
-    assert process.stderr.read() == "Stopped.\n"
+    refused = r"Ingest of document \S+ failed: its status says why\.\n"
+    assert re.fullmatch(f"({refused})*Stopped\\.\n", process.stderr.read())
     process.stderr.close()
     assert process.stdout is not None
     process.stdout.close()
@@ -130,13 +131,52 @@ def test_files_become_documents(shell: Shell, ingested: Any) -> None:
 @pytest.mark.usefixtures("ingested")
 def test_only_what_changed_is_written_again(shell: Shell, corpus: Path) -> None:
     (corpus / "zh" / "退款.md").write_text("# 退款\n月付套餐不可退款。", encoding="utf-8")
-    (corpus / "empty.md").touch()
+    (corpus / "late.md").write_text("# Late", encoding="utf-8")
+    (corpus / "late.md.metadata.json").write_text("{", encoding="utf-8")
     out, err = shell.run("ingest", corpus, "--dataset", "books", "--json", code=1)
     found = json.loads(out)
     assert (found["updated"], found["unchanged"], found["failed"]) == (1, 2, 1)
-    assert [each["external_id"] for each in found["failures"]] == ["empty.md"]
-    assert re.search(r"^empty\.md: .*empty", err, re.MULTILINE)
-    (corpus / "empty.md").unlink()
+    assert [each["external_id"] for each in found["failures"]] == ["late.md"]
+    assert re.search(r"^late\.md: late\.md\.metadata\.json: ", err, re.MULTILINE)
+    for name in ("late.md", "late.md.metadata.json"):
+        (corpus / name).unlink()
+
+
+def test_an_ingest_that_is_stopped_goes_on_where_it_was(
+    shell: Shell, serving: str, tmp_path: Path
+) -> None:
+    folder, key = tmp_path / "many", (shell.home / "bootstrap-key").read_text()
+    folder.mkdir()
+    for n in range(200):
+        (folder / f"{n:03}.md").write_text(f"# Rule {n}\nIt holds {n} times.")
+    (folder / "000.md.metadata.json").write_text("{")
+    (folder / "100.md").write_text(" \n")
+    (folder / "150.pdf").write_bytes(b"%PDF-1.7\nno more than that")
+    headers = {"Authorization": f"Bearer {key}"}
+    body = {"name": "many", "indexing_technique": "economy"}
+    made = urllib3.request("POST", f"{serving}/v1/datasets", json=body, headers=headers).json()
+    ingest = ["ingest", folder, "--dataset", "many", "--json"]
+    process = shell.start(*ingest)
+    assert process.stderr is not None
+    said = ""
+    while "000.md: 000.md.metadata.json: " not in said:  # as it comes, not at the end
+        line = process.stderr.readline()
+        assert line, said
+        said += line
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (130, ""), err
+    assert err.endswith("Stopped.\n")
+    out, err = shell.run(*ingest, code=1)
+    found = json.loads(out)
+    assert found["new"] + found["unchanged"] == 198
+    assert {each["external_id"] for each in found["failures"]} == {"000.md", "100.md", "150.pdf"}
+    assert re.search(r"^100\.md: .*white space", err, re.MULTILINE)
+    again = json.loads(shell.run(*ingest, code=1)[0])
+    assert (again["new"], again["unchanged"], again["failed"]) == (0, 198, 3)
+    gone = f"{serving}/v1/datasets/{made['id']}?wait=true"
+    while urllib3.request("DELETE", gone, headers=headers, timeout=60.0).status == 202:
+        pass  # asked again, it goes on
 
 
 @pytest.mark.usefixtures("ingested")

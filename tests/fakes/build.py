@@ -47,9 +47,11 @@ def scope(
     *datasets: tuple[str, AllDocuments | TheseDocuments],
     tenant: str = "t",
     hidden: Sequence[int] = (),
+    disabled: Sequence[str] = (),
 ) -> SearchScope:
     """Returns a scope; all of dataset d unless it says otherwise."""
-    return SearchScope(tenant, space, datasets or (("d", AllDocuments()),), BitMap(hidden))
+    everything = (("d", AllDocuments()),)
+    return SearchScope(tenant, space, datasets or everything, BitMap(hidden), disabled)
 
 
 def these(*seqs: int) -> TheseDocuments:

@@ -250,6 +250,7 @@ class InMemoryChunks:
             and chunk.dataset_id in allowed
             and _allows(allowed[chunk.dataset_id], chunk)
             and chunk.document_seq not in scope.hidden
+            and chunk.id not in scope.disabled
         ]
 
     def _holding(self, space: EmbeddingSpace) -> Counter[str]:

@@ -1,5 +1,7 @@
 """A content store in memory."""
 
+from datetime import timedelta
+
 from shared.content.keys import is_key, require_key
 from shared.errors import ContentMissing
 
@@ -18,3 +20,9 @@ class FakeContentStore:
 
     def delete(self, key: str) -> None:
         self.kept.pop(key, None)
+
+    def measure(self, key: str) -> int | None:
+        return len(self.kept[key][0]) if key in self.kept else None
+
+    def offer(self, key: str, size: int, valid: timedelta) -> str:
+        return f"https://content.example.com/{require_key(key)}?size={size}&valid={valid}"

@@ -17,8 +17,8 @@ from functions.ingest.formats.options import Options
 from functions.ingest.parts import Parts as IngestParts
 from functions.ingest.pipeline import ingest
 from functions.ingest.reader import FileReader
-from functions.manage import datasets, documents, fields
 from functions.manage.parts import Parts as ManageParts
+from functions.manage.routers import make_routers
 from functions.retrieve.app import make_router
 from functions.retrieve.channels import Searcher
 from functions.retrieve.parts import Parts as RetrieveParts
@@ -275,9 +275,7 @@ def build(
     )
     caller = guard(KEY)
     api = make_app(
-        datasets.make_router(manage, caller),
-        documents.make_router(manage, caller),
-        fields.make_router(manage, caller),
+        *make_routers(manage, caller),
         make_router(retrieve, caller),
         most_bytes=8_000_000,
     )

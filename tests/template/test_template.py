@@ -7,6 +7,7 @@ import pytest
 
 from functions.ingest.pipeline import MOST_ATTEMPTS
 from functions.reconcile.handler import _LEFT_MILLISECONDS, COUNTED
+from shared.content.keys import UPLOADS
 from shared.models.embedders import KNOWN_MODELS
 from shared.models.rerank_bedrock import MODELS
 from shared.settings import Settings
@@ -112,7 +113,9 @@ def test_only_the_functions_that_need_it_may_do_it(resources: Resources) -> None
         "manage",
     }
     assert _who_may("rds-db:connect", resources) == set(FUNCTIONS)
-    assert _who_may("s3:GetObject", resources) == {"ingest"}
+    assert _who_may("s3:GetObject", resources) == {"ingest", "manage"}
+    for kept in ("${Documents.Arn}/content/*", "${Documents.Arn}/datasets/*"):
+        assert _who_may("s3:GetObject", resources, kept) == {"ingest"}
     assert _who_may("s3:PutObject", resources) == {"ingest", "manage"}
 
 
@@ -251,6 +254,7 @@ def test_the_routes_are_those_of_the_contract(resources: Resources) -> None:
         (every, "/v1/datasets/{proxy+}"),
         (every, "/v1/documents"),
         (every, "/v1/documents/{proxy+}"),
+        (every, "/v1/chunks/{proxy+}"),
     }
 
 
@@ -286,3 +290,12 @@ def _statements(value: Any) -> Iterator[dict[str, Any]]:
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
+
+
+def test_what_was_uploaded_goes_by_itself_and_nothing_else_does(
+    template: dict[str, Any],
+) -> None:
+    [rule] = template["Resources"]["Documents"]["Properties"]["LifecycleConfiguration"]["Rules"]
+    content = template["Globals"]["Function"]["Environment"]["Variables"]["WINNOW_CONTENT_URL"]
+    assert content["Fn::Sub"] == "s3://${Documents}/content"
+    assert (rule["Prefix"], rule["ExpirationInDays"]) == (f"content/{UPLOADS}/", 1)

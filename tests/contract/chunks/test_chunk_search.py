@@ -191,6 +191,13 @@ def test_hidden_documents_take_no_place(chunks: Chunks, space: EmbeddingSpace) -
     assert by_every_channel(chunks, wanted, depth=3) == [{"a2", "b1", "b2"}] * 4
 
 
+def test_disabled_chunks_take_no_place(chunks: Chunks, space: EmbeddingSpace) -> None:
+    wanted = scope(space, *BOTH, disabled=["a1", "a3", "c1", "c2", "c3", "unknown"])
+    assert by_every_channel(chunks, wanted, depth=3) == [{"a2", "b1", "b2"}] * 4
+    both = scope(space, *BOTH, hidden=[6, 7], disabled=["a1", "a3"])
+    assert by_every_channel(chunks, both, depth=3) == [{"a2", "b1", "b2"}] * 4
+
+
 def test_d03_the_cut_comes_after_the_filter(
     chunks: Chunks, new_space: Callable[[int], EmbeddingSpace]
 ) -> None:

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -111,10 +112,27 @@ def test_what_was_deleted_is_missing_and_deleting_again_is_fine(store: ContentSt
         store.get(KEY)
 
 
+def test_what_is_kept_has_a_size(store: ContentStore) -> None:
+    assert store.measure(KEY) is None
+    store.put(KEY, b"four", "text/plain")
+    assert store.measure(KEY) == 4
+    for key in (f"{KEY}/more", "11111111/22222222/33333333", *ESCAPES):
+        assert store.measure(key) is None
+
+
+def test_each_offer_is_a_url_of_its_own(store: ContentStore) -> None:
+    keys = ("uploads/t/d/1", "uploads/t/d/2")
+    urls = {store.offer(key, 10, timedelta(minutes=1)) for key in keys}
+    assert len(urls) == 2
+    assert all(store.measure(key) is None for key in keys)
+
+
 @pytest.mark.parametrize("key", ESCAPES)
 def test_no_key_leaves_the_store(store: ContentStore, key: str) -> None:
     with pytest.raises(ValueError, match="no key of the content store"):
         store.put(key, b"x", "text/plain")
+    with pytest.raises(ValueError, match="no key of the content store"):
+        store.offer(key, 1, timedelta(minutes=1))
     with pytest.raises(ContentMissing):
         store.get(key)
     store.delete(key)

@@ -11,7 +11,8 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from typer.main import get_command
 
-from functions.manage import bodies, datasets, documents, fields
+from functions.manage import bodies
+from functions.manage.routers import make_routers
 from functions.retrieve.app import make_router
 from functions.retrieve.contracts.dify import DifyRetrieveBody
 from functions.retrieve.contracts.native import RetrieveBody
@@ -36,7 +37,9 @@ BODIES: dict[str, type[BaseModel]] = {
     "PATCH /v1/datasets/{dataset_id}/metadata-fields/{name}": bodies.FieldPatch,
     "POST /v1/datasets/{dataset_id}/documents": bodies.DocumentBody,
     "POST /v1/datasets/{dataset_id}/documents/batch": bodies.BatchBody,
+    "POST /v1/datasets/{dataset_id}/documents/uploads": bodies.UploadBody,
     "PATCH /v1/documents/{document_id}": bodies.DocumentPatch,
+    "PATCH /v1/chunks/{chunk_id}": bodies.ChunkPatch,
 }
 _BLOCK = re.compile(r"^```(?P<info>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _CURL = re.compile(
@@ -163,8 +166,7 @@ def test_every_reason_of_a_refused_document_is_documented() -> None:
 
 def test_every_route_is_documented() -> None:
     nothing: Any = None
-    routers = [part.make_router(nothing, lambda: None) for part in (datasets, documents, fields)]
-    routers.append(make_router(nothing, lambda: None))
+    routers = [*make_routers(nothing, None), make_router(nothing, lambda: None)]
     routes = {
         f"{method} {route.path_format}"
         for router in routers

@@ -1,4 +1,5 @@
 import io
+import re
 import sys
 import time
 
@@ -22,7 +23,10 @@ def test_p09_without_a_terminal_lines_go_on_while_a_task_does(
     with Lines(pause=0.02) as lines:
         lines.begin("Ingesting", 40, "documents")
         lines.advance("Ingesting", 12)
-        assert "Ingesting: 12 of 40 documents\n" in wait_for(capsys, "12 of 40")
+        said = wait_for(capsys, "12 of 40")
+        assert re.search(r"Ingesting: 12 of 40 documents, [\d.]+ a second\n", said)
+        lines.say("a.pdf: The file is damaged.")
+        assert wait_for(capsys, "damaged").endswith("a.pdf: The file is damaged.\n")
         lines.begin("Downloading", 90_000_000)
         lines.advance("Downloading", 45_000_000)
         lines.advance("Downloading", -20_000_000)
@@ -61,10 +65,12 @@ def test_a_terminal_shows_bars(terminal: Terminal, monkeypatch: pytest.MonkeyPat
         assert isinstance(watcher, Bars)
         watcher.begin("Ingesting", 40, "documents")
         watcher.advance("Ingesting", 30)
+        watcher.say("a.pdf: The [file] is damaged.")
         watcher.begin("Starting")
         watcher.finish("Starting")
         watcher.finish("Ingesting")
     assert "40 of 40 documents" in terminal.getvalue()
+    assert "a.pdf: The [file] is damaged." in terminal.getvalue()
 
 
 @pytest.mark.parametrize("variable", [("NO_COLOR", "1"), ("TERM", "dumb")])

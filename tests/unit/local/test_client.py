@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from local.client import ApiRefused, ApiSilent, Client
+from shared.http.forms import File, Form, parse_form
 
 KEY = "k" * 32
 
@@ -16,7 +17,7 @@ class Api(ThreadingHTTPServer):
 
     Attributes:
         answers: (status, JSON or bytes).
-        asked: (method, path, body) of each request.
+        asked: (method, path, body) of each request; the body as bytes where it is no JSON.
     """
 
     daemon_threads = True
@@ -35,7 +36,9 @@ class Handler(BaseHTTPRequestHandler):
         api = self.server
         assert isinstance(api, Api)
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        api.asked.append((self.command, self.path, json.loads(body) if body else None))
+        is_json = self.headers.get("Content-Type") == "application/json"
+        asked = body if not is_json else json.loads(body) if body else None
+        api.asked.append((self.command, self.path, asked))
         api.keys.add(self.headers.get("Authorization"))
         status, answer = api.answers.pop(0) if len(api.answers) > 1 else api.answers[0]
         data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
@@ -44,7 +47,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    do_GET = do_POST = answer  # noqa: N815
+    do_GET = do_POST = do_PUT = answer  # noqa: N815
 
     def log_message(self, *_: object) -> None:
         pass
@@ -109,6 +112,33 @@ def test_an_api_that_is_gone_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ApiSilent, match=r"^http://127\.0\.0\.1:9 does not answer"):
         gone.get("/health")
     gone.close()
+
+
+def test_a_file_goes_as_a_form(api: Api, client: Client) -> None:
+    api.answers = [(202, {"id": "1"})]
+    fields = {"name": "退款.md", "metadata": "{}"}
+    assert client.post_form("/v1/x", fields, "退款.md", b"\xff\r\n", "text/markdown") == {"id": "1"}
+    [(_, _, body)] = api.asked
+    boundary = body.partition(b"\r\n")[0].removeprefix(b"--").decode()
+    scope = {"headers": [(b"content-type", f"multipart/form-data; boundary={boundary}".encode())]}
+    assert parse_form(scope, body) == Form(fields, [File("退款.md", "text/markdown", b"\xff\r\n")])
+    assert api.keys == {f"Bearer {KEY}"}
+
+
+def test_bytes_are_put_without_the_key(api: Api, client: Client) -> None:
+    api.answers = [(200, b"")]
+    client.put(f"http://127.0.0.1:{api.server_port}/place?signature=x", b"\xff")
+    assert api.asked == [("PUT", "/place?signature=x", b"\xff")]
+    assert api.keys == {None}
+
+
+def test_a_document_that_there_is_not_is_none(api: Api, client: Client) -> None:
+    api.answers = [(200, {"id": "1"}), (404, {"title": "Not found", "detail": "no"})]
+    assert client.find_document("1") == {"id": "1"}
+    assert client.find_document("2") is None
+    api.answers = [(401, {"title": "No valid key", "detail": "no"})]
+    with pytest.raises(ApiRefused):
+        client.find_document("1")
 
 
 def test_pages_are_followed_to_their_end(api: Api, client: Client) -> None:

@@ -1,11 +1,13 @@
 import json
 import os
 from collections import Counter
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from local.files import PathUnusable, SourceFile, find_files, read_document
+from local.files import LocalFile, PathUnusable, SourceFile, find_files, read_file
 from shared.errors import DocumentRefused
 
 
@@ -16,14 +18,14 @@ def write(path: Path, data: str | bytes = "text") -> Path:
 
 
 def test_a_folder_gives_what_can_be_read_below_it_in_order(tmp_path: Path) -> None:
-    for name in ("b.md", "a/2.TXT", "a/1.markdown", "a/1.markdown.metadata.json", "c.pdf", "d"):
+    for name in ("b.md", "a/2.PDF", "a/1.jsonl", "a/1.jsonl.metadata.json", "c.png", "d"):
         write(tmp_path / name)
     for hidden in (".git/x.md", "a/.y.md"):
         write(tmp_path / hidden)
     found = find_files([tmp_path])
-    assert [file.external_id for file in found.files] == ["b.md", "a/1.markdown", "a/2.TXT"]
-    assert found.files[1].path == tmp_path / "a" / "1.markdown"
-    assert found.left_out == Counter({".pdf": 1, "none": 1})
+    assert [file.external_id for file in found.files] == ["b.md", "a/1.jsonl", "a/2.PDF"]
+    assert found.files[1].path == tmp_path / "a" / "1.jsonl"
+    assert found.left_out == Counter({".png": 1, "none": 1})
 
 
 def test_a_named_file_is_taken_whatever_it_is(tmp_path: Path) -> None:
@@ -44,31 +46,51 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
     assert len(find_files([tmp_path]).files) == 2
 
 
-def test_a_file_is_a_document_with_its_sidecars_metadata(tmp_path: Path) -> None:
+def test_a_file_is_sent_as_it_is_with_its_sidecars_metadata(tmp_path: Path) -> None:
     metadata = {"lang": "zh", "pages": 3, "tags": ["a"]}
-    file = write(tmp_path / "退款.md", "\ufeff# 标题\r\n正文")
+    data = "\ufeff# 标题\r\n正文".encode()
+    file = write(tmp_path / "退款.md", data)
     write(tmp_path / "退款.md.metadata.json", json.dumps({"metadataAttributes": metadata}))
-    assert read_document(SourceFile(file, "zh/退款.md")) == {
-        "name": "退款.md",
-        "external_id": "zh/退款.md",
-        "text": "# 标题\n正文",
-        "metadata": metadata,
-    }
+    read = read_file(SourceFile(file, "zh/退款.md"))
+    assert read == LocalFile("退款.md", "zh/退款.md", "text/markdown", data, metadata)
+
+
+def test_a_file_that_can_be_no_document_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DocumentRefused, match="can't be read") as refused:
+        read_file(SourceFile(write(tmp_path / "x.exe", b"MZ"), "x.exe"))
+    assert refused.value.code == "unsupported"
+    with pytest.raises(DocumentRefused, match="No such file"):
+        read_file(SourceFile(tmp_path / "gone.md", "gone.md"))
+
+
+KNOWN = {
+    "name": "x.md",
+    "source": None,
+    "media_type": "text/markdown",
+    "content_hash": sha256(b"---\nlang: en\n---\ntext").hexdigest(),
+    "metadata": {"lang": "en", "year": 2024},
+}
 
 
 @pytest.mark.parametrize(
-    ("data", "reason"),
+    ("change", "same"),
     [
-        (b"", "empty"),
-        (b" \n", "white space"),
-        (b"a\x00b", "NUL"),
-        (b"abc\xff\x01", "0xFF at offset 3"),
+        ({}, True),
+        ({"name": "y.md"}, False),
+        ({"source": "s"}, False),
+        ({"media_type": "text/plain"}, False),
+        ({"content_hash": "0"}, False),
+        ({"content_hash": None}, False),
+        ({"metadata": {"year": 2024}}, False),
+        ({"metadata": {"lang": "en", "year": True}}, False),
     ],
 )
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path, data: bytes, reason: str) -> None:
-    file = write(tmp_path / "x.txt", data)
-    with pytest.raises(DocumentRefused, match=reason):
-        read_document(SourceFile(file, "x.txt"))
+def test_a_file_is_known_by_all_that_it_becomes(
+    tmp_path: Path, change: dict[str, Any], same: bool
+) -> None:
+    file = write(tmp_path / "x.md", "---\nlang: en\n---\ntext")
+    write(tmp_path / "x.md.metadata.json", '{"metadataAttributes": {"year": 2024}}')
+    assert read_file(SourceFile(file, "x.md")).is_same(KNOWN | change) is same
 
 
 @pytest.mark.parametrize(
@@ -84,7 +106,7 @@ def test_a_sidecar_that_means_nothing_is_refused(tmp_path: Path, sidecar: str, r
     file = write(tmp_path / "x.md")
     write(tmp_path / "x.md.metadata.json", sidecar)
     with pytest.raises(DocumentRefused, match=reason):
-        read_document(SourceFile(file, "x.md"))
+        read_file(SourceFile(file, "x.md"))
 
 
 def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
@@ -92,4 +114,4 @@ def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
     write(path)
     (file,) = find_files([tmp_path]).files
     with pytest.raises(DocumentRefused, match="surrogate"):
-        read_document(file)
+        read_file(file)

@@ -76,7 +76,7 @@ def test_the_time_of_the_writes_is_part_of_the_wait(
         return document
 
     monkeypatch.setattr(app.content, "put", put)
-    monkeypatch.setattr("functions.manage.documents.wait_for", wait_for)
+    monkeypatch.setattr("functions.manage.answers.wait_for", wait_for)
     app.send(app.dataset(), chunks=[near("alpha", 0.5)])
     assert ends[0] < written[0] + 5  # the seconds that a request may last here
 

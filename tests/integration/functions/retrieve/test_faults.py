@@ -132,6 +132,23 @@ def test_where_every_channel_is_broken_the_answer_is_503_inside_the_deadline(
     assert time.monotonic() - begun < 10  # the slow ones never end by themselves
 
 
+@pytest.mark.parametrize(
+    ("broken", "status"), [(["vector"], 200), (["text"], 200), (["vector", "text"], 503)]
+)
+def test_what_is_late_is_left_before_the_deadline_is_over(
+    world: World, broken: list[str], status: int
+) -> None:
+    world.break_only(saboteur.stay_silent, *broken)
+
+    def time_it(deadline: int) -> float:
+        begun = time.monotonic()
+        assert ask(world, deadline_ms=deadline * 1_000)[0] == status
+        return time.monotonic() - begun
+
+    # What is kept for the answer is enough, unless the machine is busy with something else.
+    assert any(time_it(deadline) < deadline for deadline in (1, 1, 2, 2, 4, 8, 16))
+
+
 @pytest.mark.parametrize("method", [*ALONE, "hybrid_search"])
 def test_an_engine_that_refuses_connections_is_503_until_it_is_back(
     world: World, method: str

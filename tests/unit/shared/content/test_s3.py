@@ -2,9 +2,12 @@
 
 import uuid
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import urllib3
 from boto3.session import Session
 
 from shared.content.objects import S3ObjectReader
@@ -48,6 +51,18 @@ def test_without_a_prefix_the_key_is_the_name(aws: str, client: Any, bucket: str
     assert [each["Key"] for each in client.list_objects_v2(Bucket=bucket)["Contents"]] == [
         "t/d/x/1"
     ]
+
+
+def test_an_offer_takes_what_is_put_there_and_is_bound_to_its_size(aws: str, bucket: str) -> None:
+    store = S3ContentStore(bucket, "raw/v1", endpoint_url=aws)
+    url = store.offer("uploads/t/d/1", 4, timedelta(minutes=15))
+    signed = parse_qs(urlsplit(url).query)
+    assert signed["X-Amz-Algorithm"] == ["AWS4-HMAC-SHA256"]
+    assert signed["X-Amz-Expires"] == ["900"]
+    assert "content-length" in signed["X-Amz-SignedHeaders"][0].split(";")
+    with urllib3.PoolManager() as pool:
+        assert pool.request("PUT", url, body=b"four").status == 200
+    assert store.get("uploads/t/d/1") == b"four"
 
 
 def test_the_endpoint_may_come_from_the_environment(

@@ -42,6 +42,7 @@ HELD = Document(
     updated_at=NOW,
     completed_at=NOW,
     deleted_at=None,
+    status_since=NOW,
 )
 SAME = DocumentWrite(
     id="i",
