@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import overload
 
 from functions.ingest.cut import cut
 from functions.ingest.delimiter import split_at
@@ -28,7 +29,41 @@ class _Piece:
     parent: Span | None = None
 
 
-def chunk(document: ParsedDocument, chunking: Chunking) -> list[Passage]:
+class Passages(Sequence[Passage]):
+    """A document's passages, each made of the document's text when it is looked at.
+
+    Of a large document they would take as much memory as its text once more.
+    """
+
+    def __init__(self, document: ParsedDocument, pieces: Sequence[_Piece]) -> None:
+        self._document = document
+        self._pieces = pieces
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    @overload
+    def __getitem__(self, place: int) -> Passage: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Passage]: ...
+
+    def __getitem__(self, place: int | slice) -> Passage | list[Passage]:
+        if isinstance(place, slice):
+            return [self[n] for n in range(*place.indices(len(self)))]
+        position = range(1, len(self) + 1)[place]
+        piece, text = self._pieces[place], self._document.text
+        return Passage(
+            text=text[piece.span.start : piece.span.end],
+            position=position,
+            span=piece.span,
+            heading=piece.heading,
+            page=self._document.find_page(piece.span.start),
+            parent=_take_parent(text, piece.parent),
+        )
+
+
+def chunk(document: ParsedDocument, chunking: Chunking) -> Sequence[Passage]:
     """Returns a document's passages in order; positions count from 1.
 
     What always holds:
@@ -45,18 +80,7 @@ def chunk(document: ParsedDocument, chunking: Chunking) -> list[Passage]:
 
     Takes time linear in the text.
     """
-    text = document.text
-    return [
-        Passage(
-            text=text[piece.span.start : piece.span.end],
-            position=position,
-            span=piece.span,
-            heading=piece.heading,
-            page=document.find_page(piece.span.start),
-            parent=_take_parent(text, piece.parent),
-        )
-        for position, piece in enumerate(_CUT[chunking.strategy](document, chunking), start=1)
-    ]
+    return Passages(document, list(_CUT[chunking.strategy](document, chunking)))
 
 
 def write_path(titles: Sequence[str], most: int) -> str:

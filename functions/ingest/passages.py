@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from uuid import UUID, uuid5
@@ -33,16 +33,24 @@ class Content:
     left_out: Sequence[str] = ()
 
 
-def read_content(document: Document, dataset: Dataset, data: bytes, reader: FileReader) -> Content:
+def read_content(
+    document: Document, dataset: Dataset, load: Callable[[], bytes], reader: FileReader
+) -> Content:
     """Returns what a document's bytes hold, cut as its dataset says.
+
+    Args:
+        document: what they are of.
+        dataset: the document's.
+        load: returns the bytes, which nobody keeps longer than they are needed.
+        reader: reads what is more than text.
 
     Raises:
         DocumentRefused: the bytes can't be read, or hold no text.
     """
     if document.media_type == CHUNKS_MEDIA_TYPE:
-        content = Content(passages=_take_chunks(dataset, data))
+        content = Content(passages=_take_chunks(dataset, load()))
     else:
-        parsed = parse(data, document.media_type or "", reader)
+        parsed = parse(load, document.media_type or "", reader)
         content = Content(
             passages=chunk(parsed, dataset.chunking),
             title=parsed.title,

@@ -1,13 +1,14 @@
 """Chunks, memberships, the write's index_version and the outbox row: one transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Engine
 
-from functions.ingest.passages import Content, name_chunks, name_parents
+from functions.ingest.passages import Content, name_parents
 from shared.chunking import show_chunking
+from shared.errors import Unavailable
 from shared.fusion.keywords import dify_keywords, pack_keywords
 from shared.model import Action, Dataset, Document, IndexingStatus, Passage, Vector
 from shared.postgres import outbox
@@ -25,13 +26,29 @@ from shared.postgres.outbox import Taken
 from shared.postgres.parents import store_parents
 from shared.postgres.versions import draw_version
 
+type New = Sequence[tuple[str, Passage, Vector | None]]
+"""Passages that are to be stored, under their chunk ids, with their vectors."""
 
-def find_new(engine: Engine, document: Document, passages: Sequence[Passage]) -> list[Passage]:
-    """Returns the passages that PostgreSQL does not hold as chunks of this document yet."""
+
+def find_new(engine: Engine, document: Document, ids: Sequence[str]) -> list[int]:
+    """Returns the places of those ids that PostgreSQL holds no chunk of this document under."""
     with read(engine) as connection:
         stored = list_stored_ids(connection, document.id)
-    ids = name_chunks(document, passages)
-    return [passage for passage, id_ in zip(passages, ids, strict=True) if id_ not in stored]
+    return [place for place, id_ in enumerate(ids) if id_ not in stored]
+
+
+def store(engine: Engine, document: Document, new: New) -> bool:
+    """Stores chunks that are in no version yet, so that nobody has to keep or make them again.
+
+    Returns False where a newer change won in the meantime.
+    """
+    chunks = [_chunk(*each) for each in new]
+    with transaction(engine) as connection:
+        locked = lock_version(connection, document)
+        if locked is None or locked.deleted_at is not None:
+            return False
+        store_chunks(connection, document.id, chunks)
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,27 +71,39 @@ def persist(
     dataset: Dataset,
     document: Document,
     content: Content,
-    new: Sequence[tuple[Passage, Vector | None]],
+    ids: Sequence[str],
+    new: New,
 ) -> Persisted | None:
     """Makes what was read the content of the document's version.
 
     Where queries find that version already, cut otherwise, its chunks become members only when they
     are in the index.
 
+    Args:
+        engine: the database.
+        taken: the work.
+        dataset: the document's.
+        document: as it was when it was taken.
+        content: what was read.
+        ids: of its passages' chunks.
+        new: those of them that are not stored yet.
+
     Returns:
         What is to be published; None where a newer change won in the meantime.
+
+    Raises:
+        Unavailable: somebody else at the document forgot chunks that were stored for it.
     """
-    passages = content.passages
-    ids = dict(zip((p.position for p in passages), name_chunks(document, passages), strict=True))
-    stored = [_chunk(ids[passage.position], passage, vector) for passage, vector in new]
-    parents = list(zip(passages, name_parents(document, passages), strict=True))
-    members = [_member(ids[passage.position], passage, parent) for passage, parent in parents]
-    texts = {id_: p.parent.text for p, id_ in parents if p.parent is not None and id_ is not None}
+    parents = name_parents(document, content.passages)
+    members = [_member(*each) for each in zip(ids, content.passages, parents, strict=True)]
+    chunks = [_chunk(*each) for each in new]
     with transaction(engine) as connection:
         locked = lock_version(connection, document)
         if locked is None or locked.deleted_at is not None:
             return None
         held = list_stored_ids(connection, document.id)
+        if not held.union(chunk.id for chunk in chunks).issuperset(ids):
+            raise Unavailable("chunks of the document are gone; try again")
         is_live = locked.live_version == locked.version
         values: dict[str, Any] = {
             "title": content.title,
@@ -83,11 +112,11 @@ def persist(
             "left_out": list(content.left_out),
             "chunking": show_chunking(dataset.chunking),
         }
-        if is_live and held == set(ids.values()) and has_members(connection, locked, members):
+        if is_live and held == set(ids) and has_members(connection, locked, members):
             values["indexing_status"] = IndexingStatus.COMPLETED
             return Persisted(write_locked(connection, locked, values), is_settled=True)
-        store_parents(connection, locked, texts)
-        store_chunks(connection, document.id, [c for c in stored if c.id not in held])
+        store_parents(connection, locked, _list_parents(content.passages, parents))
+        store_chunks(connection, document.id, chunks)
         values["index_version"] = draw_version(connection)
         values["indexing_status"] = IndexingStatus.INDEXING
         if is_live:
@@ -95,6 +124,17 @@ def persist(
         persist_members(connection, locked, members)
         outbox.advance(connection, taken, Action.INDEX)
         return Persisted(write_locked(connection, locked, values))
+
+
+def _list_parents(
+    passages: Sequence[Passage], ids: Sequence[str | None]
+) -> Iterator[tuple[str, str]]:
+    """Yields the ids and texts of parents, each once: its children stand in a row."""
+    last: str | None = None
+    for passage, id_ in zip(passages, ids, strict=True):
+        if passage.parent is not None and id_ is not None and id_ != last:
+            yield id_, passage.parent.text
+        last = id_
 
 
 def _chunk(id_: str, passage: Passage, vector: Vector | None) -> StoredChunk:

@@ -1,16 +1,19 @@
 """One change, idempotent, in any order, any number of times: the order of the steps stands here.
 
-take → parse and cut → embed → persist → index → flip → finish. PostgreSQL decides what wins.
+take → parse and cut → embed → persist → index → flip → finish. PostgreSQL decides what wins. What
+is many goes a thousand chunks at a time, so that a document's size bounds no step but parsing.
 A crash anywhere leaves the outbox row; the next delivery goes on from the step that was reached.
 """
 
 import random
 from datetime import timedelta
+from functools import partial
+from itertools import batched
 
 from functions.ingest.embed import embed
 from functions.ingest.parts import Parts
-from functions.ingest.passages import read_content
-from functions.ingest.persist import Persisted, find_new, persist
+from functions.ingest.passages import name_chunks, read_content
+from functions.ingest.persist import New, Persisted, find_new, persist, store
 from functions.ingest.publish import publish, remove
 from shared.errors import (
     ConfigurationError,
@@ -22,6 +25,7 @@ from shared.errors import (
 from shared.model import Action, Change, Dataset, Document, IndexingStatus
 from shared.ports import Embedder
 from shared.postgres import outbox
+from shared.postgres.chunks import forget_unused
 from shared.postgres.datasets import read_owner
 from shared.postgres.documents import (
     fail_document,
@@ -37,6 +41,11 @@ LEASE = timedelta(minutes=5)
 
 RETRY_DELAY = timedelta(seconds=5)
 """How soon work that met a silent store or model may be taken again; it is never given up."""
+
+AT_ONCE = 1_000
+"""Chunks that are embedded and stored at once. Of a document with more, those that are done wait in
+PostgreSQL, in no version yet: what comes after them needs neither memory for them nor, where this
+worker dies, to embed them again."""
 
 MOST_ATTEMPTS = 4
 """How often a worker may die over one document before that is the document's fault.
@@ -77,6 +86,7 @@ def ingest(change: Change, parts: Parts, *, is_first: bool = False) -> None:
     except DocumentRefused as refusal:
         with transaction(parts.engine) as connection:
             fail_document(connection, document, refusal.code, str(refusal))
+            forget_unused(connection, document.id)
             outbox.finish(connection, taken)
         raise
     except Unavailable as error:
@@ -108,16 +118,26 @@ def _work(taken: Taken, dataset: Dataset, document: Document, parts: Parts) -> b
 
 def _process(taken: Taken, dataset: Dataset, document: Document, parts: Parts) -> Persisted | None:
     _show(parts, document, IndexingStatus.PARSING)
+    content = read_content(document, dataset, partial(_load, document, parts), parts.reader)
+    _show(parts, document, IndexingStatus.SPLITTING)
+    ids = name_chunks(document, content.passages)
+    places = find_new(parts.engine, document, ids)
+    embedder = _find_embedder(dataset, parts) if places else None
+    new: New = []
+    for batch in batched(places, AT_ONCE, strict=False):
+        if new and not store(parts.engine, document, new):
+            return None
+        passages = [content.passages[place] for place in batch]
+        vectors = embed(dataset.space, passages, embedder)
+        new = list(zip((ids[place] for place in batch), passages, vectors, strict=True))
+    return persist(parts.engine, taken, dataset, document, content, ids, new)
+
+
+def _load(document: Document, parts: Parts) -> bytes:
     try:
-        data = parts.content.get(document.content_key or "")
+        return parts.content.get(document.content_key or "")
     except ContentMissing as error:
         raise DocumentRefused("internal", "its content is not in the content store") from error
-    content = read_content(document, dataset, data, parts.reader)
-    _show(parts, document, IndexingStatus.SPLITTING)
-    new = find_new(parts.engine, document, content.passages)
-    vectors = embed(dataset.space, new, _find_embedder(dataset, parts) if new else None)
-    pairs = list(zip(new, vectors, strict=True))
-    return persist(parts.engine, taken, dataset, document, content, pairs)
 
 
 def _find_embedder(dataset: Dataset, parts: Parts) -> Embedder | None:

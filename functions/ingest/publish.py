@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import batched
 
 from sqlalchemy import Engine
 
@@ -17,6 +18,7 @@ from shared.postgres.chunks import (
     delete_chunks,
     list_all_ids,
     list_unindexed,
+    load_chunks,
     mark_indexed,
     purge_superseded,
     replace_members,
@@ -28,6 +30,9 @@ from shared.postgres.versions import draw_version
 
 SUPERSEDED_STAY = timedelta(minutes=5)
 """How long PostgreSQL keeps a chunk after its time, for queries in flight."""
+
+AT_ONCE = 500
+"""Chunks that are read, analysed and written at once, however many a document has."""
 
 _MOST_BUILDS = 5
 """How often a build may begin or end while one document is written."""
@@ -58,13 +63,11 @@ def publish(
         with read(engine) as connection:
             waiting = list_unindexed(connection, document, ids)
             build = read_build(connection, space)
-        if not _is_newest(engine, document):
-            return False
         targets = [index, index.building] if build.is_under_way else [index]
-        _write(targets, space, document, waiting)
+        if not _write(engine, targets, space, document, waiting):
+            return False
         try:
-            written = [chunk.id for chunk in waiting]
-            flipped = _flip(engine, space, document, written, build, members)
+            flipped = _flip(engine, space, document, waiting, build, members)
         except _BuildChanged:
             continue
         if flipped is None:
@@ -77,19 +80,25 @@ def publish(
 
 
 def _write(
+    engine: Engine,
     targets: Sequence[ChunkIndex],
     space: EmbeddingSpace,
     document: Document,
-    waiting: Sequence[StoredChunk],
-) -> None:
-    version = document.index_version
-    if version is None:
-        raise ValueError("a document is persisted before it is published")
-    chunks = [_indexed(document, chunk, version) for chunk in waiting]
+    waiting: Sequence[str],
+) -> bool:
     for target in targets:
         target.ensure(space)
-        target.upsert(space, chunks)
+    for ids in batched(waiting, AT_ONCE, strict=False):
+        with read(engine) as connection:
+            loaded = load_chunks(connection, ids)
+        chunks = [_indexed(document, chunk) for chunk in loaded]
+        if not _is_newest(engine, document):
+            return False
+        for target in targets:
+            target.upsert(space, chunks)
+    for target in targets:
         target.refresh(space)
+    return True
 
 
 def remove(
@@ -176,7 +185,9 @@ def _flip(
         return _Flipped(left, draw_version(connection) if left else 0)
 
 
-def _indexed(document: Document, chunk: StoredChunk, index_version: int) -> IndexedChunk:
+def _indexed(document: Document, chunk: StoredChunk) -> IndexedChunk:
+    if document.index_version is None:
+        raise ValueError("a document is persisted before it is published")
     return index_chunk(
         chunk_id=chunk.id,
         tenant_id=document.tenant_id,
@@ -185,5 +196,5 @@ def _indexed(document: Document, chunk: StoredChunk, index_version: int) -> Inde
         heading=chunk.heading,
         text=chunk.text,
         vector=chunk.vector,
-        index_version=index_version,
+        index_version=document.index_version,
     )

@@ -21,15 +21,16 @@ from sqlalchemy import (
     delete,
     exists,
     func,
-    insert,
     not_,
     or_,
     select,
     update,
 )
+from sqlalchemy.dialects.postgresql import insert
 
 from shared.model import Document, Vector
 from shared.postgres.arrays import ID, column, one
+from shared.postgres.ids import is_one_of
 from shared.postgres.parents import forget_parents
 from shared.postgres.tables import chunks, memberships
 
@@ -63,7 +64,7 @@ def list_stored_ids(connection: Connection, document_id: str) -> set[str]:
 
 
 def store_chunks(connection: Connection, document_id: str, new: Sequence[StoredChunk]) -> None:
-    """Stores chunks that are not there yet; they belong to no version."""
+    """Stores those chunks that are not there yet; they belong to no version."""
     if new:
         connection.execute(
             _INSERT_CHUNKS,
@@ -116,7 +117,7 @@ def replace_members(
         connection.execute(
             delete(memberships).where(
                 memberships.c.document_id == document.id,
-                memberships.c.chunk_id.in_([m.chunk_id for m in joining]),
+                is_one_of(memberships.c.chunk_id, (m.chunk_id for m in joining)),
                 or_(
                     memberships.c.until_version.is_(None),
                     memberships.c.from_version == document.version,
@@ -161,7 +162,7 @@ def _is_open_of(document: Document, chunk_ids: Collection[str]) -> ColumnElement
     return and_(
         memberships.c.document_id == document.id,
         memberships.c.until_version.is_(None),
-        memberships.c.chunk_id.in_(list(chunk_ids)),
+        is_one_of(memberships.c.chunk_id, chunk_ids),
     )
 
 
@@ -178,19 +179,26 @@ def _close(connection: Connection, document: Document, chunk_ids: Collection[str
 
 def list_unindexed(
     connection: Connection, document: Document, members: Collection[str] | None = None
-) -> list[StoredChunk]:
-    """Returns the chunks of a document's newest content that the search index does not hold.
+) -> Sequence[str]:
+    """Returns the ids of a document's newest chunks that the search index does not hold, in order.
 
     Args:
         connection: reads.
         document: whose they are.
-        members: the ids of that content's chunks, where they are no members yet.
+        members: the ids of the newest content's chunks, where they are no members yet.
     """
-    belongs = _is_open() if members is None else chunks.c.id.in_(list(members))
-    rows = connection.execute(
-        select(chunks)
+    belongs = _is_open() if members is None else is_one_of(chunks.c.id, members)
+    return connection.scalars(
+        select(chunks.c.id)
         .where(chunks.c.document_id == document.id, chunks.c.index_version.is_(None), belongs)
         .order_by(chunks.c.id)
+    ).all()
+
+
+def load_chunks(connection: Connection, chunk_ids: Collection[str]) -> list[StoredChunk]:
+    """Returns the content of chunks, in the order of their ids; what is gone is left out."""
+    rows = connection.execute(
+        select(chunks).where(is_one_of(chunks.c.id, chunk_ids)).order_by(chunks.c.id)
     )
     return [
         StoredChunk(
@@ -210,7 +218,9 @@ def mark_indexed(
     """Notes under which external version the index holds chunks; None = not at all."""
     if chunk_ids:
         connection.execute(
-            update(chunks).where(chunks.c.id.in_(chunk_ids)).values(index_version=index_version)
+            update(chunks)
+            .where(is_one_of(chunks.c.id, chunk_ids))
+            .values(index_version=index_version)
         )
 
 
@@ -253,7 +263,14 @@ def purge_superseded(connection: Connection, document_id: str, keep: timedelta) 
             memberships.c.superseded_at < func.now() - keep,
         )
     )
-    left = connection.scalars(
+    left = forget_unused(connection, document_id)
+    forget_parents(connection, document_id)
+    return left
+
+
+def forget_unused(connection: Connection, document_id: str) -> Sequence[str]:
+    """Forgets a document's chunks that are in no version and not indexed; returns their ids."""
+    return connection.scalars(
         delete(chunks)
         .where(
             chunks.c.document_id == document_id,
@@ -262,8 +279,6 @@ def purge_superseded(connection: Connection, document_id: str, keep: timedelta) 
         )
         .returning(chunks.c.id)
     ).all()
-    forget_parents(connection, document_id)
-    return left
 
 
 def delete_chunks(connection: Connection, document_id: str) -> None:
@@ -282,16 +297,20 @@ def _bytes(vector: Vector) -> bytes:
     return vector.astype("<f4").tobytes()
 
 
-_INSERT_CHUNKS = insert(chunks).from_select(
-    ["document_id", "id", "text", "heading", "keywords", "vector"],
-    select(
-        one("document", ID),
-        column("ids", ID, Text()),
-        column("texts", Text(), Text()),
-        column("headings", Text(), Text()),
-        column("keywords", LargeBinary(), LargeBinary()),
-        column("vectors", LargeBinary(), LargeBinary()),
-    ),
+_INSERT_CHUNKS = (
+    insert(chunks)
+    .from_select(
+        ["document_id", "id", "text", "heading", "keywords", "vector"],
+        select(
+            one("document", ID),
+            column("ids", ID, Text()),
+            column("texts", Text(), Text()),
+            column("headings", Text(), Text()),
+            column("keywords", LargeBinary(), LargeBinary()),
+            column("vectors", LargeBinary(), LargeBinary()),
+        ),
+    )
+    .on_conflict_do_nothing()
 )
 _INSERT_MEMBERSHIPS = insert(memberships).from_select(
     [

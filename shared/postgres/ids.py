@@ -6,6 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import (
     ARRAY,
+    BindParameter,
     Column,
     ColumnElement,
     Text,
@@ -31,10 +32,20 @@ def is_among(column: Column[Any], name: str) -> ColumnElement[bool]:
     Many ids go as one text: the driver takes as long over each value of an array as the server does
     over the whole statement.
     """
-    sent = cast(bindparam(name), Text)
-    return column == func.any(
-        cast(func.string_to_array(sent, literal_column("','")), ARRAY(Uuid(as_uuid=False)))
-    )
+    return _is_any(column, bindparam(name))
+
+
+def is_one_of(column: Column[Any], ids: Iterable[str]) -> ColumnElement[bool]:
+    """Returns the condition that a column is one of these ids, of any number.
+
+    A parameter an id would be more than the protocol has room for, from 65,536 on.
+    """
+    return _is_any(column, bindparam(None, join_ids(ids)))
+
+
+def _is_any(column: Column[Any], joined: BindParameter[Any]) -> ColumnElement[bool]:
+    split = func.string_to_array(cast(joined, Text), literal_column("','"))
+    return column == func.any(cast(split, ARRAY(Uuid(as_uuid=False))))
 
 
 def join_ids(ids: Iterable[str]) -> str:

@@ -4,7 +4,8 @@ A membership names its chunk's parent, for that is a matter of the version. A pa
 changes: its id is made of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable
+from itertools import batched
 
 from sqlalchemy import Connection, Text, delete, exists, not_, select
 from sqlalchemy.dialects.postgresql import insert
@@ -13,13 +14,17 @@ from shared.model import Document
 from shared.postgres.arrays import ID, column, one
 from shared.postgres.tables import memberships, parents
 
+_AT_ONCE = 500
 
-def store_parents(connection: Connection, document: Document, texts: Mapping[str, str]) -> None:
-    """Stores the parents that are not there yet, by id, before memberships name them."""
-    if texts:
+
+def store_parents(
+    connection: Connection, document: Document, new: Iterable[tuple[str, str]]
+) -> None:
+    """Stores the parents that are not there yet, ids and texts, before memberships name them."""
+    for batch in batched(new, _AT_ONCE, strict=False):
+        ids, texts = zip(*batch, strict=True)
         connection.execute(
-            _INSERT,
-            {"document": document.id, "ids": list(texts), "texts": list(texts.values())},
+            _INSERT, {"document": document.id, "ids": list(ids), "texts": list(texts)}
         )
 
 

@@ -2,9 +2,18 @@
 
 from functions.ingest.document import ParsedDocument
 from functions.ingest.formats.options import Options
+from functions.ingest.formats.plain import read_markdown, read_plain, read_text
 from functions.ingest.formats.read import read
 from shared.errors import DocumentRefused
 from shared.files.media import Format
+
+
+def read_as_plain(data: bytes) -> ParsedDocument:
+    return read_plain(read_text(data, None))
+
+
+def read_as_markdown(data: bytes) -> ParsedDocument:
+    return read_markdown(read_text(data, None))
 
 
 def read_file(

@@ -1,10 +1,14 @@
 """Files that are text already: plain text, Markdown, and what other formats are decoded from."""
 
+import re
+
 from functions.ingest.document import ParsedDocument
 from functions.ingest.formats.markdown import find_headings
 from shared.errors import DocumentRefused
 from shared.files.decode import Decoded, decode
 from shared.files.front_matter import read_front_matter
+
+_WORD = re.compile(r"\S")
 
 
 def read_text(data: bytes, charset: str | None) -> Decoded:
@@ -14,6 +18,7 @@ def read_text(data: bytes, charset: str | None) -> Decoded:
         DocumentRefused: `encoding`, `broken` (it holds NUL) or `no_text`.
     """
     decoded = decode(data, charset)
+    del data  # or text, bytes and a text with other line ends would be there at once
     text = decoded.text
     if not text or text.isspace():
         raise DocumentRefused("no_text", "The file is empty or holds nothing but white space.")
@@ -27,17 +32,15 @@ def read_text(data: bytes, charset: str | None) -> Decoded:
     return Decoded(text, decoded.encoding, decoded.guessed)
 
 
-def read_plain(data: bytes, charset: str | None) -> ParsedDocument:
-    """Returns a plain text: nothing in it but line ends is changed."""
-    decoded = read_text(data, charset)
+def read_plain(decoded: Decoded) -> ParsedDocument:
+    """Returns a plain text as it is."""
     return ParsedDocument(text=decoded.text, encoding=decoded.encoding, guessed=decoded.guessed)
 
 
-def read_markdown(data: bytes, charset: str | None) -> ParsedDocument:
+def read_markdown(decoded: Decoded) -> ParsedDocument:
     """Returns a Markdown text with its headings; its front matter is metadata, and not cut."""
-    decoded = read_text(data, charset)
     text, front = decoded.text, read_front_matter(decoded.text)
-    if not text[front.start :].strip():
+    if _WORD.search(text, front.start) is None:
         raise DocumentRefused("no_text", "The file holds nothing but front matter.")
     title = front.fields.get("title")
     return ParsedDocument(

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from functions.ingest.chunk import CHILDREN_A_PARENT, chunk, write_path
 from functions.ingest.document import ParsedDocument
-from functions.ingest.formats.plain import read_markdown, read_plain
 from functions.ingest.tokens import count_tokens
 from shared.files.front_matter import read_front_matter
 from shared.model import Chunking, Parent, Passage, Span, Strategy
+from tests.files.reading import read_as_markdown, read_as_plain
 
 PIECES = (
     *("# ", "## ", "### ", "#\n", "===\n", "---\n", "```\n", "~~~\n", "> ", "- ", "1. ", "[a](b)"),
@@ -45,7 +45,7 @@ BY_SECTION = make_chunkings(Strategy.HEADINGS, Strategy.PARENT_CHILD, Strategy.Q
 def read(text: str, pages: Sequence[float], *, is_plain: bool) -> ParsedDocument:
     """Returns a document with pages that begin at these shares of it, if any."""
     is_empty = not text[read_front_matter(text).start :].strip()
-    document = (read_plain if is_plain or is_empty else read_markdown)(text.encode(), None)
+    document = (read_as_plain if is_plain or is_empty else read_as_markdown)(text.encode())
     length = len(document.text)
     starts = [0, *sorted(int(share * length) for share in pages)] if pages else []
     return replace(document, pages=starts)
@@ -59,12 +59,12 @@ def spans(passages: Sequence[Passage]) -> list[tuple[int, int]]:
     return [(p.span.start, p.span.end) for p in passages if p.span is not None]
 
 
-def cut_markdown(text: str, size: int = 400, overlap: int = 0) -> list[Passage]:
-    return chunk(read_markdown(text.encode(), None), Chunking(size=size, overlap=overlap))
+def cut_markdown(text: str, size: int = 400, overlap: int = 0) -> Sequence[Passage]:
+    return chunk(read_as_markdown(text.encode()), Chunking(size=size, overlap=overlap))
 
 
-def cut_plain(text: str, size: int, overlap: int = 0) -> list[Passage]:
-    return chunk(read_plain(text.encode(), None), Chunking(size=size, overlap=overlap))
+def cut_plain(text: str, size: int, overlap: int = 0) -> Sequence[Passage]:
+    return chunk(read_as_plain(text.encode()), Chunking(size=size, overlap=overlap))
 
 
 def list_texts(passages: Sequence[Passage]) -> list[str]:
@@ -148,7 +148,7 @@ def test_the_same_document_is_cut_the_same_way(
     document: ParsedDocument, chunking: Chunking
 ) -> None:
     again = replace(document, headings=list(document.headings))
-    assert chunk(document, chunking) == chunk(again, chunking)
+    assert list(chunk(document, chunking)) == list(chunk(again, chunking))
 
 
 @given(st.lists(st.text("ab. \n。退", max_size=30), min_size=1, max_size=6), CHUNKINGS)
@@ -299,7 +299,16 @@ def test_odd_texts_are_cut_to_the_end(text: str, size: int, overlap: int) -> Non
 
 
 def test_a_text_of_white_space_has_no_passages() -> None:
-    assert chunk(ParsedDocument(text=" \n\u3000"), Chunking()) == []
+    assert list(chunk(ParsedDocument(text=" \n\u3000"), Chunking())) == []
+
+
+def test_passages_are_looked_at_by_place_from_either_end_and_in_slices() -> None:
+    passages = cut_plain("one two six", 1)
+    assert list_texts([passages[0], passages[-1]]) == ["one", "six"]
+    assert [passage.position for passage in passages[1:]] == [2, 3]
+    assert [passage.position for passage in passages[::-2]] == [3, 1]
+    with pytest.raises(IndexError):
+        passages[3]
 
 
 @pytest.mark.parametrize(
@@ -324,7 +333,7 @@ WORDS = "One sentence of plain words. Another one follows it. " * 40
 
 
 def test_children_are_searched_and_their_parent_is_returned() -> None:
-    document = read_markdown(f"# Fees\n\n{WORDS}\n\n# Terms\n\nShort.\n".encode(), None)
+    document = read_as_markdown(f"# Fees\n\n{WORDS}\n\n# Terms\n\nShort.\n".encode())
     passages = chunk(document, Chunking(Strategy.PARENT_CHILD, size=50, overlap=10))
     fees = [p for p in passages if p.heading == "Fees"]
     parents = list(dict.fromkeys(p.parent for p in fees))
@@ -341,7 +350,7 @@ def test_children_are_searched_and_their_parent_is_returned() -> None:
 
 def test_a_question_leads_all_of_its_answer() -> None:
     text = f"Welcome.\n\nQ: How long?\nA: {WORDS}\n\nQ: Is it free?\nA: Yes.\n"
-    passages = chunk(read_plain(text.encode(), None), Chunking(Strategy.QUESTION_ANSWER, size=100))
+    passages = chunk(read_as_plain(text.encode()), Chunking(Strategy.QUESTION_ANSWER, size=100))
     assert [p.heading for p in passages][:2] == ["", "How long?"]
     assert {p.heading for p in passages[1:-1]} == {"How long?"}
     assert (passages[-1].heading, passages[-1].text) == ("Is it free?", "Q: Is it free?\nA: Yes.")
@@ -349,14 +358,14 @@ def test_a_question_leads_all_of_its_answer() -> None:
 
 def test_questions_under_headings_keep_these() -> None:
     text = "# Billing\n\nHow do I pay?\n\nBy card.\n\n## Refunds?\n\nIn 30 days.\n"
-    passages = chunk(read_markdown(text.encode(), None), Chunking(Strategy.QUESTION_ANSWER))
+    passages = chunk(read_as_markdown(text.encode()), Chunking(Strategy.QUESTION_ANSWER))
     assert [p.heading for p in passages] == ["Billing > How do I pay?", "Billing > Refunds?"]
 
 
 def test_a_delimiter_ends_a_chunk_and_stays_in_it() -> None:
     text = "alpha\nbeta\n###\ngamma ###\n\n### delta"
     passages = chunk(
-        read_plain(text.encode(), None), Chunking(Strategy.GENERAL, 400, 40, delimiter="###")
+        read_as_plain(text.encode()), Chunking(Strategy.GENERAL, 400, 40, delimiter="###")
     )
     assert list_texts(passages) == ["alpha\nbeta\n###", "gamma ###\n\n###", "delta"]
 
@@ -364,7 +373,7 @@ def test_a_delimiter_ends_a_chunk_and_stays_in_it() -> None:
 def test_between_delimiters_the_budget_cuts_and_overlap_stays_within() -> None:
     text = "%%".join(f"{letter * 3} " * 60 for letter in "abc")
     passages = chunk(
-        read_plain(text.encode(), None), Chunking(Strategy.GENERAL, 30, 10, delimiter="%%")
+        read_as_plain(text.encode()), Chunking(Strategy.GENERAL, 30, 10, delimiter="%%")
     )
     assert len(passages) == 9
     for passage in passages:
@@ -373,20 +382,20 @@ def test_between_delimiters_the_budget_cuts_and_overlap_stays_within() -> None:
 
 def test_without_a_delimiter_the_budget_alone_cuts() -> None:
     passages = chunk(
-        read_markdown(b"# A\n\nwords\n\n# B\n\nmore words\n", None),
+        read_as_markdown(b"# A\n\nwords\n\n# B\n\nmore words\n"),
         Chunking(Strategy.GENERAL, 400, 0),
     )
     assert list_texts(passages) == ["# A\n\nwords\n\n# B\n\nmore words"]
 
 
 def test_whole_is_one_chunk_however_long() -> None:
-    [passage] = chunk(read_markdown(f"\n# A\n\n{WORDS}\n".encode(), None), Chunking(Strategy.WHOLE))
+    [passage] = chunk(read_as_markdown(f"\n# A\n\n{WORDS}\n".encode()), Chunking(Strategy.WHOLE))
     assert (passage.text, passage.heading) == (f"# A\n\n{WORDS}".strip(), "")
 
 
 @pytest.mark.parametrize("strategy", Strategy)
 def test_front_matter_is_in_no_chunk(strategy: Strategy) -> None:
-    document = read_markdown(b"---\nlang: en\n---\nThe text.\n", None)
+    document = read_as_markdown(b"---\nlang: en\n---\nThe text.\n")
     [passage] = chunk(document, Chunking(strategy))
     assert passage.text == "The text."
     assert passage.span == Span(17, 26)  # in the file as it was sent

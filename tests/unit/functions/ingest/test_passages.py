@@ -44,7 +44,7 @@ def passages(*texts: str) -> list[Passage]:
 def cut(chunks: list[dict[str, Any]]) -> list[Passage]:
     document = replace(DOCUMENT, media_type=CHUNKS_MEDIA_TYPE)
     data = json.dumps({"chunks": chunks}).encode()
-    return list(read_content(document, DATASET, data, READER).passages)
+    return list(read_content(document, DATASET, lambda: data, READER).passages)
 
 
 def test_chunks_of_the_sender_come_as_they_are_without_the_blank_ones() -> None:
@@ -72,7 +72,7 @@ def test_text_is_cut_by_the_datasets_chunking(strategy: str, chunks: int) -> Non
     document = replace(DOCUMENT, media_type="text/markdown", name="a.md")
     dataset = replace(DATASET, chunking=Chunking(Strategy(strategy)))
     text = "---\ntitle: The fees\n---\n# Fees\n\nThe refund policy.\n\n# More\n\nWörds.\n"
-    found = read_content(document, dataset, text.encode("cp1252"), READER)
+    found = read_content(document, dataset, lambda: text.encode("cp1252"), READER)
     assert [passage.position for passage in found.passages] == list(range(1, chunks + 1))
     assert any("refund policy" in passage.searchable_text for passage in found.passages)
     assert (found.title, found.guessed, found.left_out) == ("The fees", True, [])
@@ -83,7 +83,8 @@ def test_children_of_one_parent_name_it_and_equal_parents_differ() -> None:
     text = "Same words here again, and some more. " * 6
     document = replace(DOCUMENT, media_type="text/markdown")
     dataset = replace(DATASET, chunking=Chunking(Strategy.PARENT_CHILD, size=12, overlap=0))
-    content = read_content(document, dataset, f"# A\n\n{text}\n\n# A\n\n{text}".encode(), READER)
+    data = f"# A\n\n{text}\n\n# A\n\n{text}".encode()
+    content = read_content(document, dataset, lambda: data, READER)
     names = name_parents(DOCUMENT, content.passages)
     spans = [passage.parent.span for passage in content.passages if passage.parent]
     assert len(spans) == len(names) > len(set(names)) == len(set(spans)) == 4

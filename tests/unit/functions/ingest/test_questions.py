@@ -1,12 +1,12 @@
 import pytest
 
 from functions.ingest.document import ParsedDocument
-from functions.ingest.formats.plain import read_markdown
 from functions.ingest.questions import LEVEL, find_questions
+from tests.files.reading import read_as_markdown
 
 
 def list_questions(text: str) -> list[str]:
-    return [each.title for each in find_questions(read_markdown(text.encode(), None))]
+    return [each.title for each in find_questions(read_as_markdown(text.encode()))]
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def list_questions(text: str) -> list[str]:
 )
 def test_a_label_makes_a_line_a_question(line: str, title: str) -> None:
     text = f"Words. Really?\n{line}\nA: So.\n"
-    [question] = find_questions(read_markdown(text.encode(), None))
+    [question] = find_questions(read_as_markdown(text.encode()))
     assert (question.title, question.level) == (title, LEVEL)
     assert text[question.span.start : question.span.end] == f"{line}\n"
 

@@ -1,9 +1,9 @@
-from functions.ingest.formats.plain import read_markdown
 from functions.ingest.sections import split_sections
+from tests.files.reading import read_as_markdown
 
 
 def list_sections(markdown: str) -> list[tuple[str, str, str]]:
-    document = read_markdown(markdown.encode(), None)
+    document = read_as_markdown(markdown.encode())
     return [
         (">".join(s.path), document.text[s.start : s.body], document.text[s.body : s.end])
         for s in split_sections(document)

@@ -1,14 +1,15 @@
+from collections.abc import Sequence
+
 import pytest
 
 from functions.ingest.chunk import chunk
 from functions.ingest.document import ParsedDocument
-from functions.ingest.formats.plain import read_markdown, read_plain
 from functions.ingest.tokens import count_tokens
 from shared.files.media import Format
 from shared.model import Chunking, Passage
 from tests.files.office import write_docx, write_pptx, write_xlsx
 from tests.files.pdf import show, write_pdf
-from tests.files.reading import read_file, refuse
+from tests.files.reading import read_as_markdown, read_as_plain, read_file, refuse
 
 READ_HERE = {Format.PLAIN, Format.MARKDOWN}
 JPEG = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00" + bytes(range(256)) * 8
@@ -40,8 +41,8 @@ def make_mail() -> bytes:
 
 
 FILES = {
-    "txt": lambda: read_plain(TEXT.encode(), None),
-    "md": lambda: read_markdown(TEXT.encode(), None),
+    "txt": lambda: read_as_plain(TEXT.encode()),
+    "md": lambda: read_as_markdown(TEXT.encode()),
     "html": lambda: read_file(Format.HTML, f"<p>{TEXT}</p>".encode()),
     "docx": lambda: read_file(Format.DOCX, write_docx(TEXT)),
     "pptx": lambda: read_file(Format.PPTX, write_pptx(TEXT)),
@@ -53,7 +54,7 @@ FILES = {
 }
 
 
-def cut(document: ParsedDocument) -> list[Passage]:
+def cut(document: ParsedDocument) -> Sequence[Passage]:
     return chunk(document, Chunking(size=100, overlap=20))
 
 
@@ -64,7 +65,7 @@ def test_m13_the_budget_holds_in_every_format_and_30_kb_make_about_as_many_chunk
     document = FILES[name]()
     passages = cut(document)
     assert max(count_tokens(passage.searchable_text) for passage in passages) <= 100
-    expected = len(cut(read_plain(TEXT.encode(), None)))
+    expected = len(cut(read_as_plain(TEXT.encode())))
     assert abs(len(passages) - expected) < 0.2 * expected
     assert "".join(document.text.split()).count("".join(SENTENCE.split())) == 500
 
