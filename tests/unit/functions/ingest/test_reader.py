@@ -8,12 +8,14 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from openpyxl import Workbook
+from openpyxl.styles import Font
 
 from functions.ingest.formats.options import Options
 from functions.ingest.reader import FileReader
 from shared.errors import DocumentRefused
 from shared.files.media import Format
-from tests.files.office import write_xlsx
+from tests.files.office import save, write_xlsx
 from tests.files.pdf import show, write_pdf
 
 
@@ -85,6 +87,16 @@ def test_a_file_that_takes_too_much_memory_is_given_up(reader: FileReader) -> No
         reader.read(Format.JSON, b"[" + b"[]," * 4_000_000 + b"[]]", None)
     assert refused.value.code == "expands_too_far"
     assert is_readable(reader)
+
+
+def test_l15_a_format_in_the_last_row_takes_neither_time_nor_memory() -> None:
+    book = Workbook()
+    book.active.append(["a", "b"])
+    book.active.append([1, 2])
+    book.active["A1048576"].font = Font(bold=True)
+    reader = FileReader(Options(), seconds=5, memory=200_000_000)
+    assert reader.read(Format.XLSX, save(book), None).text == "Sheet\n\na | b\n\na: 1\nb: 2"
+    reader.close()
 
 
 def test_a_process_that_died_while_it_waited_is_replaced(reader: FileReader) -> None:
