@@ -1,7 +1,7 @@
 """Finds where a text may be cut: before paragraphs, sentences and words."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,23 +44,33 @@ _NEVER_LAST = "“‘「『（【《〈〔［｛([{￥＄$"
 
 @dataclass(frozen=True, slots=True)
 class Breaks:
-    """The tokens that begin a unit; each paragraph begins a sentence, and each sentence a word."""
+    """The tokens that begin a unit; each begins one of the next smaller kind as well."""
 
+    pages: TokenIndices
     paragraphs: TokenIndices
     sentences: TokenIndices
     words: TokenIndices
 
 
-def find_breaks(text: str, tokens: TokenSpans) -> Breaks:
-    """Returns where the units of a text begin, but for its very start, in linear time."""
-    paragraphs = _find_first_tokens((m.end() for m in _PARAGRAPH.finditer(text)), tokens)
+def find_breaks(text: str, tokens: TokenSpans, pages: Iterable[int] = ()) -> Breaks:
+    """Returns where the units of a text begin, but for its very start, in linear time.
+
+    Args:
+        text: what is cut.
+        tokens: its tokens.
+        pages: where pages begin, in characters.
+    """
+    first = _find_first_tokens(pages, tokens)
+    paragraphs = np.union1d(
+        first, _find_first_tokens((m.end() for m in _PARAGRAPH.finditer(text)), tokens)
+    )
     ends = _find_first_tokens(_find_sentence_ends(text), tokens)
     sentences = np.union1d(paragraphs, ends)
     words = np.union1d(sentences, _find_words(text, tokens))
-    return Breaks(paragraphs, sentences, words)
+    return Breaks(first, paragraphs, sentences, words)
 
 
-def _find_first_tokens(positions: Iterator[int], tokens: TokenSpans) -> TokenIndices:
+def _find_first_tokens(positions: Iterable[int], tokens: TokenSpans) -> TokenIndices:
     found = np.unique(np.searchsorted(tokens[:, 0], np.fromiter(positions, np.int32)))
     return found[(found > 0) & (found < len(tokens))]
 

@@ -38,6 +38,8 @@ def chunk(document: ParsedDocument, chunking: Chunking) -> list[Passage]:
       starts: a heading line is part of its section's first passage, a delimiter of what it ends;
     - every passage of a section has the path of headings that leads to it, outside its span;
     - no passage reaches over a border of its strategy, overlap included;
+    - no overlap reaches over the border of a page, so that no passage of one page counts as of the
+      page before;
     - heading path and text together have at most `chunking.size` tokens, but for `whole`;
     - starts strictly rise, and the same input gives the same passages.
 
@@ -82,7 +84,7 @@ def _cut_by_headings(document: ParsedDocument, chunking: Chunking) -> Iterator[_
         heading = write_path(section.path, chunking.size // 2)
         budget = chunking.size - count_tokens(heading)
         overlap, within = min(chunking.overlap, budget // 2), Span(section.start, section.end)
-        for span in cut(document.text, budget, overlap, section.body, within):
+        for span in cut(document.text, budget, overlap, section.body, within, document.pages):
             yield _Piece(span, heading)
 
 
@@ -100,15 +102,17 @@ def _cut_into_children(document: ParsedDocument, chunking: Chunking) -> Iterator
         heading = write_path(section.path, chunking.size // 2)
         budget = chunking.size - count_tokens(heading)
         overlap, within = min(chunking.overlap, budget // 2), Span(section.start, section.end)
-        for parent in cut(document.text, budget * CHILDREN_A_PARENT, 0, section.body, within):
-            for span in cut(document.text, budget, overlap, section.body, parent):
+        most, body, pages = budget * CHILDREN_A_PARENT, section.body, document.pages
+        for parent in cut(document.text, most, 0, body, within, pages):
+            for span in cut(document.text, budget, overlap, body, parent, pages):
                 yield _Piece(span, heading, parent)
 
 
 def _cut_at_delimiters(document: ParsedDocument, chunking: Chunking) -> Iterator[_Piece]:
     """Each part between two delimiters by itself; without a delimiter the whole text."""
     for part in split_at(document.text, document.start, chunking.delimiter):
-        for span in cut(document.text, chunking.size, chunking.overlap, within=part):
+        size, overlap, pages = chunking.size, chunking.overlap, document.pages
+        for span in cut(document.text, size, overlap, within=part, pages=pages):
             yield _Piece(span)
 
 

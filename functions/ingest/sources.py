@@ -218,5 +218,5 @@ def _read(objects: ObjectReader, bucket: str, key: str, most: int) -> bytes | No
     data = objects.read(bucket, key, most) if size is not None and size <= most else None
     size = max(size or 0, len(data or b""))
     if size > most:
-        raise _TooLarge(f"{size} bytes; the limit is {most}")
+        raise _TooLarge(f"The file has {size} bytes; the limit is {most}.")
     return data

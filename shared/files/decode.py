@@ -4,7 +4,7 @@ import codecs
 from dataclasses import dataclass
 
 from shared.errors import DocumentRefused
-from shared.files.guess import guess_encoding
+from shared.files.guess import guess_encoding, has_controls
 
 # UTF-32 stands first: its little-endian mark begins with that of UTF-16.
 _BYTE_ORDER_MARKS = (
@@ -88,12 +88,18 @@ def _decode_strictly(data: bytes, encoding: str, mark: int = 0) -> str:
         return data[mark:].decode(encoding)
     except UnicodeDecodeError as error:
         offset = mark + error.start
-        raise DocumentRefused(
-            "encoding",
-            f"The file is not written in {encoding.upper()}: the byte 0x{data[offset]:02X} at "
-            f"offset {offset} can't be read. Save it as UTF-8, or name its charset, as in: "
-            "text/plain; charset=gb18030.",
-        ) from error
+        place = f"the byte 0x{data[offset]:02X} at offset {offset} can't be read."
+        if has_controls(data) and not mark:
+            reason = (
+                f"The file is no text: {place} It has control characters, as pictures, archives "
+                "and UTF-16 without a byte order mark have."
+            )
+        else:
+            reason = (
+                f"The file is not written in {encoding.upper()}: {place} Save it as UTF-8, or name "
+                "its charset, as in: text/plain; charset=gb18030."
+            )
+        raise DocumentRefused("encoding", reason) from error
 
 
 def _find_codec(charset: str) -> str:

@@ -34,7 +34,7 @@ def guess_encoding(data: bytes) -> str | None:
     Args:
         data: what is not UTF-8, so that it has bytes above 0x7F.
     """
-    if _CONTROLS.search(data):
+    if has_controls(data):
         return None
     shares = {encoding: _count_everyday(data, encoding) for encoding in _EVERYDAY}
     best = max(shares, key=lambda encoding: shares[encoding])
@@ -44,6 +44,11 @@ def guess_encoding(data: bytes) -> str | None:
     if best == "cp949" and shares["gb18030"] == shares[best] and not _has_words(data, best):
         return "gb18030"
     return best
+
+
+def has_controls(data: bytes) -> bool:
+    """Tells whether bytes have control characters, as no text has in an encoding of bytes."""
+    return _CONTROLS.search(data) is not None
 
 
 def _count_everyday(data: bytes, encoding: str) -> float:

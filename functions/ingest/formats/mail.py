@@ -15,6 +15,8 @@ from shared.files.decode import decode
 CALLED = "mail"
 
 _HEAD = ("From", "To", "Cc", "Date")
+# One of these every mail has; a colon in its first line many a file has.
+_TELLING = ("From", "To", "Date", "Subject", "Received", "Message-ID", "Content-Type")
 _ENCRYPTED = {"multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"}
 _PLAIN, _HTML = "text/plain", "text/html"
 
@@ -25,7 +27,7 @@ def read(data: bytes, _charset: str | None, options: Options) -> ParsedDocument:
     Of alternatives the plain one is read. Attachments are left out and reported.
     """
     mail = BytesParser(EmailMessage, policy=policy.default).parsebytes(data)
-    if not mail.keys():
+    if not any(name in mail for name in _TELLING):
         raise DocumentRefused("broken", "The file is no mail: it has no head.")
     if mail.get_content_type() in _ENCRYPTED:
         raise DocumentRefused("password", "The mail is encrypted.")

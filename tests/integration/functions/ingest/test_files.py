@@ -1,74 +1,14 @@
 """Files of every format, put into the bucket, as queries find them afterwards."""
 
 import json
-from collections.abc import Callable
-from itertools import count
-from typing import Any
 
 import pytest
 
-from functions.ingest.events import ObjectChange
-from functions.ingest.pipeline import ingest
-from functions.ingest.sources import take_object
-from shared.errors import DocumentRefused
-from tests.files.office import ENCRYPTED, write_docx, write_pptx, write_xlsx
-from tests.files.pdf import PICTURE, encrypt, show, write_pdf
-from tests.integration.app import App, Json
+from tests.files.office import write_docx
+from tests.integration.app import App
+from tests.integration.functions.ingest.bucket import FILES, Bucket
 
 CHINESE = "退款需要七个工作日，请联系客服。"
-MAIL = b"Subject: =?utf-8?B?6YCA5qy+?=\nContent-Type: text/html\n\n<p>A needle in a mail."
-
-FILES: dict[str, Callable[[], bytes]] = {
-    "a.txt": lambda: b"A needle in a text.",
-    "a.md": lambda: b"# Hay\n\nA needle in Markdown.",
-    "a.html": lambda: b"<title>The page</title><p>A needle in a page.",
-    "a.csv": lambda: b"what,where\nneedle,table\n",
-    "a.tsv": lambda: b"what\twhere\nneedle\ttable\n",
-    "a.json": lambda: b'[{"what": "needle"}]',
-    "a.jsonl": lambda: b'{"what": "needle"}\n{"what": "hay"}\n',
-    "a.eml": lambda: MAIL,
-    "a.pdf": lambda: write_pdf([show("Hay."), "", show("A needle on page three.")]),
-    "a.docx": lambda: write_docx("Hay.", "A needle in a document."),
-    "a.xlsx": lambda: write_xlsx(["what", "where"], ["needle", "sheet"]),
-    "a.pptx": lambda: write_pptx("Hay.", "A needle on slide two."),
-}
-
-
-class Bucket:
-    """A dataset, and the bucket that its files come from."""
-
-    def __init__(self, app: App) -> None:
-        self.app = app
-        self.dataset = app.economy()
-        self._events = count(1)
-
-    def put(self, name: str, data: bytes) -> Json:
-        """Puts an object, lets its event be ingested, and returns its document."""
-        key = f"datasets/{self.dataset}/{name}"
-        self.app.objects.put(key, data)
-        event, parts = (
-            ObjectChange("b", key, False, f"{next(self._events):04X}", None),
-            self.app.ingest_parts,
-        )
-        try:
-            change = take_object(event, parts.engine, parts.objects, parts.content, parts.max_bytes)
-            if change is not None:
-                ingest(change, parts)
-        except DocumentRefused:
-            pass  # which stands on the document
-        [document] = [
-            each for each in self.list_documents() if each["name"] == name.rpartition("/")[2]
-        ]
-        return document
-
-    def list_documents(self) -> list[Json]:
-        path = f"/v1/datasets/{self.dataset}/documents"
-        return list(self.app.client.get(path).json()["documents"])
-
-    def find(self, query: str, **body: Any) -> list[Json]:
-        answer = self.app.ask(self.dataset, query, search_method="full_text_search", **body)
-        assert answer.status_code == 200, answer.text
-        return list(answer.json()["records"])
 
 
 @pytest.fixture
@@ -108,31 +48,6 @@ def test_an_encoding_that_is_known_is_shown_too(bucket: Bucket) -> None:
     assert (document["encoding"], document["guessed"]) == ("utf-8", False)
     document = bucket.put("a.docx", write_docx("x"))
     assert (document["encoding"], document["guessed"]) == (None, False)
-
-
-@pytest.mark.parametrize(
-    ("name", "make", "code", "words"),
-    [
-        ("a.pdf", lambda: encrypt(FILES["a.pdf"](), "user", "owner"), "password", "password"),
-        ("a.xlsx", lambda: ENCRYPTED, "password", "password"),
-        ("a.pdf", lambda: write_pdf([PICTURE]), "no_text", "pictures"),
-        ("a.pdf", lambda: b"words", "broken", "damaged, or no PDF file"),
-        ("a.docx", lambda: b"", "no_text", "empty"),
-        ("a.exe", lambda: b"MZ", "unsupported", "can't be read; those are read: .txt"),
-        ("a.doc", lambda: b"words", "unsupported", "save it as .docx"),
-        ("a", lambda: b"words", "unsupported", "can't be read"),
-    ],
-)
-def test_l09_a_file_that_can_t_be_used_has_a_reason_for_people(
-    bucket: Bucket, name: str, make: Callable[[], bytes], code: str, words: str
-) -> None:
-    bucket.put("good.txt", b"good")
-    document = bucket.put(name, make())
-    assert (document["indexing_status"], document["error_code"]) == ("error", code)
-    assert words in document["error"]
-    for technical in ("Error", "Exception", "Traceback", "site-packages", ".py"):
-        assert technical not in document["error"]
-    assert [each["name"] for each in bucket.list_documents()] == ["good.txt", name]
 
 
 def test_l21_bytes_decide_whatever_the_name_says(bucket: Bucket) -> None:

@@ -42,12 +42,17 @@ CHUNKINGS = make_chunkings(*CUT)
 BY_SECTION = make_chunkings(Strategy.HEADINGS, Strategy.PARENT_CHILD, Strategy.QUESTION_ANSWER)
 
 
-def read(text: str, *, is_plain: bool) -> ParsedDocument:
+def read(text: str, pages: Sequence[float], *, is_plain: bool) -> ParsedDocument:
+    """Returns a document with pages that begin at these shares of it, if any."""
     is_empty = not text[read_front_matter(text).start :].strip()
-    return (read_plain if is_plain or is_empty else read_markdown)(text.encode(), None)
+    document = (read_plain if is_plain or is_empty else read_markdown)(text.encode(), None)
+    length = len(document.text)
+    starts = [0, *sorted(int(share * length) for share in pages)] if pages else []
+    return replace(document, pages=starts)
 
 
-DOCUMENTS = st.builds(read, TEXTS, is_plain=st.booleans())
+PAGES = st.lists(st.floats(0, 1), max_size=6)
+DOCUMENTS = st.builds(read, TEXTS, PAGES, is_plain=st.booleans())
 
 
 def spans(passages: Sequence[Passage]) -> list[tuple[int, int]]:
@@ -109,6 +114,15 @@ def test_m15_overlap_is_within_its_limit_and_its_section(
                 assert heading_lines.issuperset(range(start, heading.span.start))
     for (_, end), (next_start, _) in pairwise(spans(passages)):
         assert count_tokens(document.text[next_start:end]) <= chunking.overlap
+
+
+@given(DOCUMENTS, CHUNKINGS)
+def test_l22_no_overlap_reaches_over_the_border_of_a_page(
+    document: ParsedDocument, chunking: Chunking
+) -> None:
+    for (_, end), (next_start, _) in pairwise(spans(chunk(document, chunking))):
+        if next_start < end:
+            assert document.find_page(next_start) == document.find_page(end - 1)
 
 
 @given(DOCUMENTS, make_chunkings(Strategy.PARENT_CHILD))

@@ -43,6 +43,32 @@ def test_a_short_paragraph_is_a_piece_where_no_other_sentence_fits() -> None:
     ]
 
 
+def cut_pages(*pages: str, budget: int, overlap: int = 0) -> list[str]:
+    text, starts = "\n\n".join(pages), [0]
+    for page in pages[:-1]:
+        starts.append(starts[-1] + len(page) + 2)
+    return [text[s.start : s.end] for s in cut(text, budget, overlap, pages=starts)]
+
+
+def test_a_piece_ends_with_the_first_page_that_fills_more_than_two_fifths_of_it() -> None:
+    pages = ("one two", "six ten sky", "red", "end now")
+    assert cut_pages(*pages, budget=10) == ["one two\n\nsix ten sky", "red\n\nend now"]
+    assert cut_pages(*pages, budget=7) == ["one two\n\nsix ten sky", "red\n\nend now"]
+    assert cut_pages(*pages, budget=4) == ["one two", "six ten sky", "red\n\nend now"]
+    assert cut_pages(*pages, budget=100) == ["\n\n".join(pages)]
+
+
+def test_no_overlap_reaches_over_the_border_of_a_page() -> None:
+    assert cut_pages("one two six ten", "sky red end now", budget=5, overlap=2) == [
+        "one two six ten",
+        "sky red end now",
+    ]
+    assert cut_pages("one red", "two. six ten sky end", budget=6, overlap=3) == [
+        "one red\n\ntwo.",
+        "two. six ten sky end",
+    ]
+
+
 def test_a_word_over_the_budget_is_cut_between_tokens() -> None:
     assert pieces("one abcdefghijkl two", 2) == ["one", "abcdefgh", "ijkl two"]
 

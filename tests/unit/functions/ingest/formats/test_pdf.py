@@ -1,3 +1,4 @@
+import re
 import zlib
 
 import pytest
@@ -5,7 +6,7 @@ import pytest
 from functions.ingest.chunk import chunk
 from functions.ingest.formats.pdf import join_broken_words
 from shared.files.media import Format
-from shared.model import Chunking
+from shared.model import Chunking, Strategy
 from tests.files.pdf import PICTURE, draw, encrypt, show, write_pdf
 from tests.files.reading import read_file, refuse
 
@@ -43,20 +44,27 @@ def test_l09_a_user_s_password_is_the_reason_and_an_owner_s_is_none(algorithm: s
     assert read_file(Format.PDF, encrypt(plain, "", "owner", algorithm)).text == "words"
 
 
-def test_l22_every_page_has_its_physical_number() -> None:
+@pytest.mark.parametrize("strategy", [each for each in Strategy if each is not Strategy.WHOLE])
+@pytest.mark.parametrize(("size", "overlap"), [(100, 20), (400, 40), (400, 200)])
+def test_l22_every_page_has_its_physical_number(
+    strategy: Strategy, size: int, overlap: int
+) -> None:
     pages = [show(f"marker-{n}.", *["and many more words of this page"] * 28) for n in range(1, 61)]
     pages[29] = ""
     document = read_file(Format.PDF, write_pdf(pages))
     assert len(document.pages) == 60
-    for chunking in (Chunking(size=100, overlap=20), Chunking(size=400, overlap=40)):
-        passages = chunk(document, chunking)
-        assert None not in [passage.page for passage in passages]
-        for n in {*range(1, 61)} - {30}:
-            [at] = [i for i, p in enumerate(passages) if f"marker-{n}." in p.text][:1]
-            assert passages[at].page == n or not passages[at].text.startswith("marker")
-            assert passages[at].page in {n, n - 1, n - 2}
-        begins = [p for p in passages if p.text.startswith("marker-")]
-        assert [p.page for p in begins] == [int(p.text[7:].split(".")[0]) for p in begins]
+    passages = chunk(document, Chunking(strategy, size, overlap))
+    found = [(p.page, int(n)) for p in passages for n in re.findall(r"marker-(\d+)", p.text)]
+    assert all(page == n for page, n in found)
+    assert {n for _, n in found} == {*range(1, 61)} - {30}
+    assert None not in [passage.page for passage in passages]
+
+
+def test_l22_a_chunk_over_two_pages_has_the_first() -> None:
+    document = read_file(Format.PDF, write_pdf([show("One."), show("Two."), show("Three.")]))
+    assert [(p.text, p.page) for p in chunk(document, Chunking())] == [
+        ("One.\n\nTwo.\n\nThree.", 1)
+    ]
 
 
 def test_pages_that_are_pictures_are_reported() -> None:
