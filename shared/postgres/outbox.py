@@ -127,6 +127,12 @@ def measure_backlogs(connection: Connection) -> dict[str, Backlog]:
     return {dataset_id: Backlog(count, float(seconds)) for dataset_id, count, seconds in rows}
 
 
+def measure_oldest(connection: Connection) -> float:
+    """Returns how many seconds the work that has waited the longest has; 0 where there is none."""
+    age = func.extract("epoch", func.now() - func.min(outbox.c.created_at))
+    return float(connection.scalar(select(age)) or 0)
+
+
 def release_all(connection: Connection) -> None:
     """Makes all work available at once: for the only worker, at its start."""
     connection.execute(

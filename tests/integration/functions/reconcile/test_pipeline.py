@@ -72,7 +72,8 @@ def write(world: World, chunk_id: str, version: int, **more: Any) -> None:
 
 
 def version_of(world: World, chunk_id: str) -> int:
-    return world.index._written[world.dataset.space][chunk_id].index_version
+    version: int = world.index._written[world.dataset.space][chunk_id].index_version
+    return version
 
 
 def assert_in_step(world: World) -> None:
