@@ -11,13 +11,14 @@ class Line:
 
     Attributes:
         port: its own, on 127.0.0.1.
+        target: the host and port that new connections lead to.
         opened: how many connections there were.
         open: how many there are.
         most: how many there were at once.
     """
 
     def __init__(self, host: str, port: int) -> None:
-        self._target = (host, port)
+        self.target = (host, port)
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port: int = self._listener.getsockname()[1]
         self._lock = threading.Lock()
@@ -27,7 +28,7 @@ class Line:
 
     def lead_to(self, host: str, port: int) -> None:
         """Leads new connections to another server."""
-        self._target = (host, port)
+        self.target = (host, port)
 
     def freeze(self) -> None:
         """Passes nothing on for the connections there are, for ever, and closes none of them."""
@@ -59,7 +60,7 @@ class Line:
 
     def _connect(self, near: socket.socket) -> None:
         try:
-            far = socket.create_connection(self._target, timeout=5)
+            far = socket.create_connection(self.target, timeout=5)
         except OSError:
             near.close()
             return

@@ -2,8 +2,8 @@
 
 It imports everything once, then forks a child for each line on its standard input. The child takes
 one change as the Lambda function does, with clients of its own, and sends itself SIGKILL where the
-line says: before or after the n-th thing it does to a store, or a moment after a bulk was sent.
-Each child's end is one line on standard output.
+line says: before or after the n-th thing it does to a store, or a moment after it began to send a
+bulk and before that was answered. Each child's end is one line on standard output.
 """
 
 import json
@@ -12,15 +12,16 @@ import random
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import event
 
+from functions.ingest.formats.options import Options
 from functions.ingest.parts import Parts
 from functions.ingest.pipeline import ingest
+from functions.ingest.reader import FileReader
 from functions.reconcile.rechunk import cut_anew  # noqa: F401  imported once, for all children
 from shared.analysis.analyzer import analyze
 from shared.content.folder import FolderContentStore
@@ -35,11 +36,14 @@ from tests.fakes.embedder import FakeEmbedder
 from tests.fakes.objects import FakeObjects
 
 BULK_SECONDS = 0.02
-"""A bulk of the tests' size takes about so long."""
+"""A bulk of the tests' size takes about so long; one that is quicker is lived through."""
 
 
 class Killer:
-    """Counts what is done to the stores, and ends the process at one of the counts."""
+    """Counts what is done to the stores, and ends the process at one of the counts.
+
+    Where there is none, the process ends inside a bulk, if it is to.
+    """
 
     def __init__(self, at: int | None, inside_bulk: bool) -> None:
         self.at = at
@@ -47,7 +51,7 @@ class Killer:
         self.count = 0
 
     def tick(self) -> None:
-        if self.count == self.at and not self.inside_bulk:
+        if self.count == self.at:
             die()
         self.count += 1
 
@@ -57,43 +61,28 @@ class Killer:
         self.tick()
         return result
 
-    def bulk(self) -> None:
-        """A bulk is about to be sent: maybe it is the last thing that is done."""
-        if self.inside_bulk:
-            moment = random.uniform(0, BULK_SECONDS)  # noqa: S311
-            threading.Thread(target=lambda: (time.sleep(moment), die()), daemon=True).start()
+    def around_bulk[T](self, call: Callable[[], T]) -> T:
+        if not self.inside_bulk:
+            return self.around(call)
+        timer = threading.Timer(random.uniform(0, BULK_SECONDS), die)  # noqa: S311
+        timer.start()
+        result = call()
+        timer.cancel()
+        return result
 
 
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class Watched[T]:
-    """Counts the calls of another object's methods."""
-
-    def __init__(self, other: T, killer: Killer, names: Sequence[str]) -> None:
-        self._other = other
-        self._killer = killer
-        self._names = names
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._other, name)
-        if name not in self._names:
-            return found
-        return lambda *args, **named: self._killer.around(lambda: found(*args, **named))
-
-
-class WatchedSearch(SearchEngine):
-    """Counts requests, and tells of bulks."""
-
+class CountedSearch(SearchEngine):
     def __init__(self, other: SearchEngine, killer: Killer) -> None:
         self._other = other
         self._killer = killer
 
     def request(self, method: str, path: str, **more: Any) -> Any:
-        if path.endswith("/_bulk"):
-            self._killer.bulk()
-        return self._killer.around(lambda: self._other.request(method, path, **more))
+        around = self._killer.around_bulk if path.endswith("/_bulk") else self._killer.around
+        return around(lambda: self._other.request(method, path, **more))
 
 
 class CountedEmbedder(FakeEmbedder):
@@ -105,20 +94,30 @@ class CountedEmbedder(FakeEmbedder):
         return self._killer.around(lambda: super(CountedEmbedder, self).embed_passages(texts))
 
 
+class CountedContent(FolderContentStore):
+    def __init__(self, folder: Path, killer: Killer) -> None:
+        super().__init__(folder)
+        self._killer = killer
+
+    def get(self, key: str) -> bytes:
+        return self._killer.around(lambda: super(CountedContent, self).get(key))
+
+    def delete(self, key: str) -> None:
+        self._killer.around(lambda: super(CountedContent, self).delete(key))
+
+
 def build(order: Mapping[str, Any], killer: Killer) -> Parts:
     engine = connect(order["database"], timeout=30)
     event.listen(engine, "commit", lambda _: killer.tick())
-    event.listen(
-        engine, "after_cursor_execute", lambda *_: killer.tick() if order["statements"] else None
-    )
-    search = WatchedSearch(connect_search(order["search"], timeout=30), killer)
-    content: Any = Watched(FolderContentStore(Path(order["content"])), killer, ("get", "delete"))
+    event.listen(engine, "after_cursor_execute", lambda *_: killer.tick())
+    search = CountedSearch(connect_search(order["search"], timeout=30), killer)
     return Parts(
         engine=engine,
         index=OpenSearchChunkIndex(search, order["prefix"]),
-        content=content,
+        content=CountedContent(Path(order["content"]), killer),
         embedder_for=lambda space: CountedEmbedder(space, killer),
         objects=FakeObjects(),
+        reader=FileReader(Options()),
         max_bytes=1_000_000,
     )
 

@@ -1,11 +1,7 @@
 """Both stores go away and come back while documents come in: all by itself it is made good."""
 
-import json
-import os
-import re
 import shutil
-import subprocess
-import sys
+import signal
 import tempfile
 import threading
 import time
@@ -16,128 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import urllib3
-from sqlalchemy import make_url, text
-from urllib3.util import parse_url
+from sqlalchemy import text
 
 from functions.reconcile.parts import Parts
 from functions.reconcile.pipeline import reconcile
-from local.home import Home
-from local.opensearch import OpenSearch
-from local.postgres import Postgres
-from local.progress import NoProgress
 from shared.opensearch.builder import OpenSearchIndexBuilder
 from shared.opensearch.client import connect as connect_search
 from shared.opensearch.index import OpenSearchChunkIndex
 from shared.postgres.engine import connect, read
 from tests.fakes.queue import FakeChangeQueue
-from tests.servers.line import Line, running_line
+from tests.soak.served import PATIENCE, PREFIX, Engines, Served
 from tests.soak.sizes import choose
 
-WINNOW = Path(sys.executable).parent / "winnow"
-DOCUMENTS = choose(150, 1_000)
-BATCH = 10
-PATIENCE = 300
-KEY = "k" * 32
-PREFIX = "outage"
-
-
-class Engines:
-    """Both engines of one home, stopped and started again behind lines that stay."""
-
-    def __init__(self, folder: Path, running: ExitStack) -> None:
-        self._home = Home.open(folder)
-        self._running = running
-        self._postgres = self._start(Postgres(self._home))
-        self._opensearch = self._start(OpenSearch(self._home, NoProgress()))
-        self.database = self._lead(make_url(self._postgres[1]))
-        self.search = self._lead(parse_url(self._opensearch[1]))
-
-    def _start(self, engine: Any) -> tuple[Any, str]:
-        url = engine.start()
-        self._running.callback(engine.stop)
-        return engine, url
-
-    def _lead(self, url: Any) -> Line:
-        return self._running.enter_context(running_line("127.0.0.1", url.port))
-
-    @property
-    def database_url(self) -> str:
-        url = make_url(self._postgres[1]).set(port=self.database.port)
-        return url.render_as_string(hide_password=False)
-
-    @property
-    def search_url(self) -> str:
-        return f"http://127.0.0.1:{self.search.port}"
-
-    def stop_postgres(self) -> None:
-        self._postgres[0].stop()
-
-    def stop_opensearch(self) -> None:
-        self._opensearch[0].stop()
-
-    def start_postgres(self) -> None:
-        self._postgres = self._start(Postgres(self._home))
-        self.database.lead_to("127.0.0.1", make_url(self._postgres[1]).port or 0)
-
-    def start_opensearch(self) -> None:
-        self._opensearch = self._start(OpenSearch(self._home, NoProgress()))
-        self.search.lead_to("127.0.0.1", parse_url(self._opensearch[1]).port or 0)
-
-
-class Served:
-    """`winnow serve` on these engines, and its API."""
-
-    def __init__(self, engines: Engines, home: Path, running: ExitStack) -> None:
-        self.engines = engines
-        own = {name: value for name, value in os.environ.items() if not name.startswith("WINNOW_")}
-        self._process = subprocess.Popen(  # noqa: S603, our own command
-            [WINNOW, "serve", "--port", "0", "--home", home],
-            env=own
-            | {
-                "WINNOW_DATABASE_URL": engines.database_url,
-                "WINNOW_OPENSEARCH_URL": engines.search_url,
-                "WINNOW_INDEX_PREFIX": PREFIX,
-                "WINNOW_BOOTSTRAP_KEY": KEY,
-            },
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        running.callback(self._stop)
-        assert self._process.stderr is not None
-        said = ""
-        while "Ctrl-C ends it" not in said:
-            line = self._process.stderr.readline()
-            assert line, said
-            said += line
-        (self.url,) = re.findall(r"http://127\.0\.0\.1:\d+", said)[:1]
-        threading.Thread(target=self._process.stderr.read, daemon=True).start()
-        self._pool = urllib3.PoolManager(
-            headers={"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"},
-            retries=False,
-            timeout=60,
-            maxsize=4,
-        )
-
-    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        data = None if body is None else json.dumps(body).encode()
-        answer = self._pool.request(method, self.url + path, body=data)
-        return answer.status, answer.json() if answer.data else None
-
-    def insist(self, method: str, path: str, body: Any = None) -> Any:
-        """Asks until it is taken, as a client does that is told to come again."""
-        end = time.monotonic() + PATIENCE
-        while True:
-            status, answer = self.ask(method, path, body)
-            if status < 300:
-                return answer
-            assert status == 503, (status, answer)
-            assert time.monotonic() < end
-            time.sleep(0.2)
-
-    def _stop(self) -> None:
-        self._process.terminate()
-        self._process.wait(60)
+DOCUMENTS = choose(160, 1_000)
+BATCH = 10  # which a quarter of them is a multiple of
 
 
 @pytest.fixture(scope="module")
@@ -219,54 +107,40 @@ def await_live(served: Served, dataset: str, count: int) -> None:
         time.sleep(0.5)
 
 
-def test_both_stores_go_away_and_come_back_among_many_documents(
+def test_o03_both_stores_go_away_and_come_back_among_many_documents(
     served: Served, say: Callable[[str], None]
 ) -> None:
     dataset, engines = make_dataset(served, "outage"), served.engines
     path = f"/v1/datasets/{dataset}/documents"
     served.insist("POST", f"{path}?wait=true", {"name": "lasting", "text": "lasting words"})
     await_live(served, dataset, 1)
-    outages = {
-        DOCUMENTS // 4: engines.stop_opensearch,
-        DOCUMENTS // 2: engines.stop_postgres,
-    }
-    returns = threading.Thread(target=lambda: come_back(engines, away))
-    away = threading.Event()
+    returning = threading.Timer(1, engines.start_both)
     begun = time.monotonic()
     with Watching(served, dataset) as watching:
-        returns.start()
         for first in range(0, DOCUMENTS, BATCH):
-            for at, stop in list(outages.items()):
-                if first >= at:
-                    outages.pop(at)
-                    stop()
-                    if not outages:
-                        away.set()
+            if first == DOCUMENTS // 4:
+                engines.stop_opensearch()
+            if first == DOCUMENTS // 2:
+                engines.stop_postgres()
+                returning.start()
             batch = [
                 {"name": f"n{n}", "external_id": f"n{n}", "text": f"words of document{n}"}
-                for n in range(first, min(first + BATCH, DOCUMENTS))
+                for n in range(first, first + BATCH)
             ]
             answers = served.insist("POST", f"{path}/batch", {"documents": batch})["documents"]
-            while again := [
-                each for each, answer in zip(batch, answers, strict=True) if "id" not in answer
-            ]:
-                batch = again
-                answers = served.insist("POST", f"{path}/batch", {"documents": batch})["documents"]
-        returns.join(PATIENCE)
+            assert all("id" in each for each in answers), answers
+        returning.join(PATIENCE)
+        back = time.monotonic()
         await_live(served, dataset, DOCUMENTS + 1)
-        seconds = time.monotonic() - begun
-    say(f"{DOCUMENTS} documents in {seconds:.0f} s, both stores away; answers: {watching.seen}")
+        done = time.monotonic()
+    say(
+        f"{DOCUMENTS} documents, sent and both stores back after {back - begun:.0f} s,"
+        f" in step {done - back:.0f} s later; queries meanwhile: {dict(watching.seen)}"
+    )
     assert watching.wrong == []
     assert watching.seen["right"]
     assert watching.seen["503"]
     assert_agree(served, dataset, DOCUMENTS + 1)
-
-
-def come_back(engines: Engines, away: threading.Event) -> None:
-    assert away.wait(PATIENCE)
-    time.sleep(1)  # while both are away
-    engines.start_opensearch()
-    engines.start_postgres()
 
 
 def assert_agree(served: Served, dataset: str, count: int) -> None:
@@ -286,6 +160,28 @@ def assert_agree(served: Served, dataset: str, count: int) -> None:
     search.close()
 
 
+def test_o09_a_service_that_was_frozen_answers_its_next_query_in_time(served: Served) -> None:
+    dataset, engines = make_dataset(served, "o09"), served.engines
+    path = f"/v1/datasets/{dataset}/documents?wait=true"
+    served.insist("POST", path, {"name": "a", "text": "words"})
+    query = {"query": "words", "dataset_ids": [dataset], "deadline_ms": 5_000}
+    for _ in range(3):
+        assert served.ask("POST", "/v1/retrieve", query)[0] == 200
+    served.send(signal.SIGSTOP)
+    lines = (engines.database, engines.search)
+    for line in lines:
+        line.hang_up()  # as servers do with connections that lie idle
+    time.sleep(3)
+    opened = [line.opened for line in lines]
+    served.send(signal.SIGCONT)
+    status, answer = served.ask("POST", "/v1/retrieve", query)
+    assert (status, answer["degraded"]) == (200, [])
+    assert [record["title"] for record in answer["records"]] == ["a"]
+    assert answer["timings_ms"]["total"] < 5_000
+    # The loop and the requests have pools of their own.
+    assert all(line.opened - before <= 4 for line, before in zip(lines, opened, strict=True))
+
+
 def test_o03_a_service_whose_connections_died_in_every_way_goes_on_by_itself(
     served: Served,
 ) -> None:
@@ -295,8 +191,8 @@ def test_o03_a_service_whose_connections_died_in_every_way_goes_on_by_itself(
     def is_found_within_a_minute(name: str) -> None:
         served.insist("POST", path, {"name": name, "text": f"words of {name}"})
         end = time.monotonic() + 60
-        query = {"query": name, "dataset_ids": [dataset]}
         while True:
+            query = {"query": name, "dataset_ids": [dataset]}
             status, answer = served.ask("POST", "/v1/retrieve", query)
             if status == 200 and [each["title"] for each in answer["records"]][:1] == [name]:
                 return
@@ -314,9 +210,13 @@ def test_o03_a_service_whose_connections_died_in_every_way_goes_on_by_itself(
         )
     other.dispose()
     is_found_within_a_minute("terminated")
-    engines.stop_opensearch()
-    engines.start_opensearch()
-    is_found_within_a_minute("restarted")
+    lost = engines.search.target
+    engines.search.lead_to("127.0.0.1", 9)  # where nobody listens; another test restarts it
+    engines.search.hang_up()
+    query = {"query": "before", "dataset_ids": [dataset]}
+    assert served.ask("POST", "/v1/retrieve", query)[0] == 503
+    engines.search.lead_to(*lost)
+    is_found_within_a_minute("back")
     for line in (engines.database, engines.search):
         line.freeze()  # whoever waits for an answer on these waits for ever, if he is not careful
     is_found_within_a_minute("frozen")
