@@ -147,3 +147,35 @@ def test_the_index_agrees_again_with_a_database_that_was_set_back(
     assert find("changed") == [seqs["kept"]]
     assert find("deleted") == []
     assert reconcile(parts)[0].sum().differing == 0
+
+
+def test_a_version_that_is_drawn_again_hides_no_document_that_has_another_number(
+    backup: Backup, world: World, search: SearchEngine, index_prefix: str
+) -> None:
+    world.work(world.put("kept", "kept"))
+    backup.copy()
+    world.work(world.put("made", "made"))
+    world.work(world.put("another", "another"))
+    before = list_held(world, "another")
+
+    backup.set_back()
+    world.work(world.put("kept", "kept", "more"))  # which takes the version that "made" had
+    world.work(world.put("another", "another"))
+    # The index has it in this version, but by a number that the next document will get.
+    assert list_held(world, "another") == before
+    assert world.rows("SELECT index_version FROM chunks WHERE text = 'another'") == [before[1:]]
+    assert world.find("another").seq != before[0]
+
+    builder = OpenSearchIndexBuilder(search, index_prefix)
+    parts = Parts(engine=backup.engine, index=world.index, builder=builder, queue=FakeChangeQueue())
+    assert reconcile(parts)[0].sum().outdated == 1
+    assert list_held(world, "another")[0] == world.find("another").seq
+    assert reconcile(parts, repairs=False)[0].sum().differing == 0
+
+
+def list_held(world: World, text: str) -> tuple[int, int]:
+    """Returns by which document number, and in which version, the index holds a chunk."""
+    rows = world.rows("SELECT id::text FROM chunks WHERE text = :text", text=text)
+    listed = world.index.list_chunks(world.dataset.space, None, None, 100)
+    [found] = [each for each in listed if each.chunk_id == rows[0][0]]
+    return found.document_seq, found.version
