@@ -5,6 +5,7 @@ agree. Messages only say which. Rows are found by whether they are available, ne
 with an id or a time remembered from before.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -85,6 +86,17 @@ def release(connection: Connection, taken: Taken, error: str, delay: timedelta) 
         .where(_is_held(taken))
         .values(attempts=0, last_error=error, available_at=func.now() + delay, token=None)
     )
+
+
+def drop(connection: Connection, document_ids: Sequence[str], delay: timedelta) -> None:
+    """Makes work available after a delay whose workers are gone, and could not release it."""
+    if document_ids:
+        soon = func.least(outbox.c.available_at, func.now() + delay)
+        connection.execute(
+            update(outbox)
+            .where(outbox.c.document_id.in_(document_ids), outbox.c.token.is_not(None))
+            .values(available_at=soon)
+        )
 
 
 def finish(connection: Connection, taken: Taken) -> None:
