@@ -10,7 +10,7 @@ MUTMUT := $(UV) run --no-sync --with mutmut==3.8.1 mutmut
 # The sets that docs/relevance.md has figures of.
 JUDGED := cranfield chronoqa cmrc2018 xquad-en xquad-zh
 
-.PHONY: help setup demo serve test check mutants relevance clean
+.PHONY: help setup demo serve test soak check mutants relevance clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -31,6 +31,9 @@ serve: $(READY)  ## Serve the API on port 8000; Ctrl-C ends it
 
 test: $(READY)  ## Run every test against the real engines
 	.venv/bin/pytest
+
+soak: $(READY)  ## Crashes, outages and random histories in full, on the real engines: about an hour
+	WINNOW_SOAK=1 .venv/bin/pytest tests/soak
 
 check: $(READY)  ## Formatting, lint, types, import rules, template, lock drift, dependencies
 	.venv/bin/ruff format --check .

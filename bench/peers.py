@@ -32,7 +32,7 @@ from shared.model import Dataset, Vector
 from shared.opensearch.mapping import alias_name
 from shared.settings import DEFAULT_TENANT, Settings
 
-WARM = 20
+WARM = 100
 EVERYTHING = {
     "mode": "manual",
     "conditions": [{"name": "part", "comparison_operator": "≥", "value": 0}],

@@ -3,12 +3,14 @@
 Importing this module reads the settings: the environment must be complete.
 """
 
+from collections.abc import Sequence
 from functools import partial
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from fastapi import FastAPI
 
 from functions.ingest import handler as ingest
+from functions.ingest.pipeline import RETRY_DELAY
 from functions.manage.parts import Parts
 from functions.manage.routers import make_routers
 from functions.migrate.run import upgrade
@@ -73,8 +75,9 @@ def _make_loop(queue: LocalQueue) -> IngestLoop:
     engine = ingest.build_parts().engine
     context = LambdaContext()
 
-    def find(most: int) -> list[Change]:
+    def find(most: int, dropped: Sequence[str]) -> list[Change]:
         with read(engine) as connection:
+            outbox.drop(connection, dropped, RETRY_DELAY)
             return outbox.find_available(connection, most)
 
     return IngestLoop(find, lambda event: ingest.lambda_handler(event, context), queue)

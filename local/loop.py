@@ -31,7 +31,8 @@ class IngestLoop:
     """Feeds waiting changes to a handler, several at once, until it is stopped.
 
     Args:
-        find: returns work that nobody is at, at most so many changes.
+        find: returns work that nobody is at, at most so many changes. It is told the documents
+            whose workers failed since it last did: they may not have been able to say so.
         handle: takes one SQS event.
         queue: wakes the loop.
         workers: most events at once.
@@ -39,7 +40,7 @@ class IngestLoop:
 
     def __init__(
         self,
-        find: Callable[[int], Sequence[Change]],
+        find: Callable[[int, Sequence[str]], Sequence[Change]],
         handle: Handle,
         queue: LocalQueue,
         workers: int = WORKERS,
@@ -49,6 +50,7 @@ class IngestLoop:
         self._queue = queue
         self._free = threading.Semaphore(workers)
         self._workers: dict[str, threading.Thread] = {}
+        self._dropped: set[str] = set()
         self._failing = False  # one line an outage, not one a document
         self._stopped = threading.Event()
         self._feeder = threading.Thread(target=self._feed, name="ingest", daemon=True)
@@ -73,8 +75,9 @@ class IngestLoop:
     def _feed(self) -> None:
         failures = 0
         while not self._stopped.is_set():
+            dropped = list(self._dropped)
             try:
-                changes = self._find(FOUND_AT_ONCE)
+                changes = self._find(FOUND_AT_ONCE, dropped)
             except Exception as error:  # noqa: BLE001, nobody would start this thread again
                 failures += 1
                 if failures == 1:
@@ -84,6 +87,7 @@ class IngestLoop:
             if failures:
                 tell("Ingest goes on.")
                 failures = 0
+            self._dropped.difference_update(dropped)
             self._hand_out(changes)
 
     def _hand_out(self, changes: Sequence[Change]) -> None:
@@ -104,9 +108,10 @@ class IngestLoop:
         except Exception as error:  # noqa: BLE001, whatever it is, the outbox still has the work
             log_failure("the handler failed", error)
             failed = True
-        finally:
-            del self._workers[change.document_id]
-            self._free.release()
+        if failed:
+            self._dropped.add(change.document_id)
+        del self._workers[change.document_id]
+        self._free.release()
         if failed and not self._failing:
             tell(f"Ingest of document {change.document_id} failed: its status says why.")
         self._failing = failed

@@ -5,11 +5,14 @@ What not every function needs is imported where it is needed: it counts in each 
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from sqlalchemy import Engine, make_url
 
+from shared.errors import ConfigurationError
 from shared.postgres.engine import connect
 from shared.secrets import read_secret
 from shared.settings import Settings
@@ -26,6 +29,7 @@ def connect_database(settings: Settings, *, timeout: float | None = None) -> Eng
         timeout: seconds for one statement, in place of the settings' own.
     """
     url = settings.database_url.get_secret_value()
+    check_place("WINNOW_DATABASE_URL", url)
 
     def sign() -> str:
         target = make_url(url)
@@ -46,12 +50,29 @@ def connect_search(settings: Settings) -> SearchEngine:
     """Returns the search engine's client."""
     from shared.opensearch.client import connect as connect_engine  # noqa: PLC0415
 
+    check_place("WINNOW_OPENSEARCH_URL", settings.opensearch_url)
     return connect_engine(
         settings.opensearch_url,
         auth=settings.opensearch_auth,
         timeout=settings.opensearch_timeout_seconds,
         pool_size=settings.retrieval_executors,
     )
+
+
+def check_place(setting: str, url: str) -> None:
+    """Finds out whether a server is where it is looked for.
+
+    Raises:
+        ConfigurationError: this is a container of SAM's, and the server is said to be in it.
+    """
+    if os.environ.get("AWS_SAM_LOCAL") != "true":
+        return
+    host = urlsplit(url).hostname
+    if host in {"127.0.0.1", "::1"}:
+        raise ConfigurationError(
+            f"{setting}: {host} is the container itself. The machine that it runs on is "
+            "host.docker.internal."
+        )
 
 
 def find_bootstrap_key(settings: Settings) -> str | None:

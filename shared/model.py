@@ -292,6 +292,7 @@ class ListedChunk(NamedTuple):
 
     chunk_id: str
     dataset_id: str
+    document_seq: int
     version: int
 
 

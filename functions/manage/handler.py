@@ -13,6 +13,7 @@ from shared.content.open import open_content_store
 from shared.errors import ConfigurationError
 from shared.external.guard import split_hosts
 from shared.http.app import make_app
+from shared.http.gateway import strip_prefix
 from shared.http.keys import guard
 from shared.models.embedders import list_providers
 from shared.models.rerankers import check_default
@@ -49,4 +50,4 @@ _http = Mangum(_app, lifespan="off")
 
 def lambda_handler(event: dict[str, Any], context: Any) -> Mapping[str, Any]:
     """Answers an API Gateway event."""
-    return _http(event, context)
+    return _http(strip_prefix(event), context)

@@ -13,7 +13,7 @@ class Kind(StrEnum):
 
     MISSING = "missing"
     ORPHANED = "orphaned"
-    OUTDATED = "outdated"  # or ahead: the index holds another version
+    OUTDATED = "outdated"  # or ahead: the index holds another version, or that of another document
 
 
 class Difference(NamedTuple):
@@ -58,7 +58,10 @@ def judge(standing: Standing | None, listed: ListedChunk | None) -> Kind | None:
     if standing is not None and standing.is_live:
         if listed is None:
             return Kind.MISSING
-        return None if listed.version == standing.version else Kind.OUTDATED
+        # A version alone tells nothing once a database was set back: it is drawn again, and so is
+        # a document's number.
+        held = (listed.version, listed.document_seq)
+        return None if held == (standing.version, standing.document_seq) else Kind.OUTDATED
     if listed is None or (standing is not None and standing.is_busy):
         return None
     return Kind.ORPHANED

@@ -14,6 +14,7 @@ from functions.retrieve.pool import Pool
 from shared.clients import connect_database, connect_search, find_bootstrap_key
 from shared.external.client import ExternalClient
 from shared.http.app import make_app
+from shared.http.gateway import strip_prefix
 from shared.http.keys import guard
 from shared.models.chat_models import make_chat_model
 from shared.models.embedders import make_embedder
@@ -63,4 +64,4 @@ def lambda_handler(event: dict[str, Any], context: Any) -> Mapping[str, Any]:
     """Answers an API Gateway event, or {"tenant_id", "retrieve"} of an IAM-authorised invoke."""
     if is_direct(event):
         return answer_directly(event, _parts)
-    return _http(event, context)
+    return _http(strip_prefix(event), context)

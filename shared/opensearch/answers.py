@@ -72,7 +72,12 @@ def read_cosines(answer: JsonObject) -> dict[str, float]:
 def read_listing(answer: JsonObject) -> list[ListedChunk]:
     """Returns the chunks of a listing."""
     return [
-        ListedChunk(str(hit["sort"][0]), str(hit["fields"]["dataset"][0]), int(hit["_version"]))
+        ListedChunk(
+            str(hit["sort"][0]),
+            str(hit["fields"]["dataset"][0]),
+            int(hit["fields"]["document"][0]),
+            int(hit["_version"]),
+        )
         for hit in _hits(answer)
     ]
 

@@ -95,7 +95,7 @@ def statistics_body(words: Sequence[str]) -> Body:
 
 
 def listing_body(after: str | None, until: str | None, limit: int) -> Body:
-    """Asks for chunks by id, with the version of each."""
+    """Asks for chunks by id, with the version of each and whose they are."""
     bounds = {"gt": after, "lte": until}
     return {
         "query": {"range": {"chunk": {k: v for k, v in bounds.items() if v is not None}}},
@@ -103,7 +103,7 @@ def listing_body(after: str | None, until: str | None, limit: int) -> Body:
         "sort": [{"chunk": "asc"}],
         "version": True,
         "_source": False,
-        "docvalue_fields": ["dataset"],
+        "docvalue_fields": ["dataset", "document"],
         "track_total_hits": False,
     }
 

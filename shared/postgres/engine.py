@@ -18,7 +18,7 @@ from shared.postgres.prepared import keep_prepared
 from shared.postgres.states import find_state, is_passing, is_read_only
 
 _DRIVER = "postgresql+pg8000"
-_LOCAL_HOSTS = {None, "", "localhost", "127.0.0.1", "::1"}
+_LOCAL_HOSTS = {None, "", "localhost", "127.0.0.1", "::1", "host.docker.internal"}
 _RESTED_SECONDS = 2.0
 """A connection that rested longer is tried before it is used."""
 

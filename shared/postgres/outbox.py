@@ -5,6 +5,7 @@ agree. Messages only say which. Rows are found by whether they are available, ne
 with an id or a time remembered from before.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -87,6 +88,17 @@ def release(connection: Connection, taken: Taken, error: str, delay: timedelta) 
     )
 
 
+def drop(connection: Connection, document_ids: Sequence[str], delay: timedelta) -> None:
+    """Makes work available after a delay whose workers are gone, and could not release it."""
+    if document_ids:
+        soon = func.least(outbox.c.available_at, func.now() + delay)
+        connection.execute(
+            update(outbox)
+            .where(outbox.c.document_id.in_(document_ids), outbox.c.token.is_not(None))
+            .values(available_at=soon)
+        )
+
+
 def finish(connection: Connection, taken: Taken) -> None:
     """Removes the row of finished work; what was put or taken by others since stays."""
     connection.execute(delete(outbox).where(_is_held(taken)))
@@ -125,6 +137,12 @@ def measure_backlogs(connection: Connection) -> dict[str, Backlog]:
         select(outbox.c.dataset_id, func.count(), age).group_by(outbox.c.dataset_id)
     )
     return {dataset_id: Backlog(count, float(seconds)) for dataset_id, count, seconds in rows}
+
+
+def measure_oldest(connection: Connection) -> float:
+    """Returns how many seconds the work that has waited the longest has; 0 where there is none."""
+    age = func.extract("epoch", func.now() - func.min(outbox.c.created_at))
+    return float(connection.scalar(select(age)) or 0)
 
 
 def release_all(connection: Connection) -> None:

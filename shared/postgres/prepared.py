@@ -4,13 +4,16 @@ A statement with the execution option `prepared` is kept under a name at the ser
 half of its time that the driver spends on reading the text and the server on planning it.
 """
 
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from pg8000.converters import make_params
 from sqlalchemy import Engine, event
 
 OPTION = {"prepared": True}
+MOST_KEPT = 64
+"""Statements that a connection keeps; each form of filter makes some of its own."""
+
 _KEPT = "_winnow_prepared"
 
 
@@ -34,10 +37,13 @@ def _execute(cursor: Any, statement: str, parameters: Any, context: Any) -> bool
     cursor._context = connection.execute_named(name, sent, columns, inputs, statement)
     cursor._row_iter = iter(cursor._context.rows or ())
     kept[statement] = prepared
+    if len(kept) > MOST_KEPT:
+        oldest, _, _ = kept.pop(next(iter(kept)))
+        connection.close_prepared_statement(oldest)
     return True
 
 
-@cache
+@lru_cache(maxsize=10 * MOST_KEPT)
 def _number_places(statement: str) -> str:
     """Returns the statement with PostgreSQL's own places, $1, $2 …, for the driver's %s."""
     parts = statement.split("%s")

@@ -187,9 +187,8 @@ def hydrate(
     """
     texts = _TEXTS
     if tree is not None:
-        # Filters are many: kept under names, they would fill the server.
+        # The chunks' ids lead to the rows, whatever the filter's values are: one plan is enough.
         texts = texts.where(to_sql(tree, documents.c.filter_values))
-        texts = texts.execution_options(prepared=False)
     rows = connection.execute(
         texts, {"ids": join_ids(chunk_ids), "tenant": tenant_id, "age": timedelta(seconds=age)}
     )

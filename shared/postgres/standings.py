@@ -25,6 +25,7 @@ class Standing(NamedTuple):
     chunk_id: str
     document_id: str
     dataset_id: str
+    document_seq: int
     version: int | None
     is_live: bool
     is_busy: bool
@@ -156,6 +157,7 @@ _STANDINGS = select(
     chunks.c.id,
     chunks.c.document_id,
     documents.c.dataset_id,
+    documents.c.seq,
     chunks.c.index_version,
     _is_live,
     exists().where(outbox.c.document_id == chunks.c.document_id),

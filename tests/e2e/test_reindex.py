@@ -35,7 +35,7 @@ class Place:
         self.folder = folder
         self.world = World(engine)
         search = connect_search(url)
-        self.world.index = OpenSearchChunkIndex(search, prefix)  # type: ignore[assignment]
+        self.world.index = OpenSearchChunkIndex(search, prefix)
         self.alias = alias_name(prefix, self.space)
         self.environment = {
             name: value for name, value in os.environ.items() if not name.startswith("WINNOW_")

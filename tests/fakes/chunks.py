@@ -125,7 +125,7 @@ class InMemoryChunks:
         self, space: EmbeddingSpace, after: str | None, until: str | None, limit: int
     ) -> list[ListedChunk]:
         return [
-            ListedChunk(chunk.id, chunk.dataset_id, chunk.index_version)
+            ListedChunk(chunk.id, chunk.dataset_id, chunk.document_seq, chunk.index_version)
             for _, chunk in sorted(self._visible.get(space, {}).items())
             if (after is None or chunk.id > after) and (until is None or chunk.id <= until)
         ][:limit]

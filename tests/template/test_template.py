@@ -250,6 +250,7 @@ def test_the_routes_are_those_of_the_contract(resources: Resources) -> None:
         (every, "/retrieval/{proxy+}"),
         (every, "/v1/retrieval"),
         (every, "/api/retrieval"),
+        (every, "/{proxy+}"),
         (every, "/v1/datasets"),
         (every, "/v1/datasets/{proxy+}"),
         (every, "/v1/documents"),

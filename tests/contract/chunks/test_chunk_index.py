@@ -104,19 +104,19 @@ def test_i09_1201_chunks_are_written_at_once(chunks: Chunks, new_space: Spaces) 
     assert holding(chunks, space, "one") == ["c1200"]
 
 
-def test_chunks_are_listed_by_id_with_dataset_and_version(
+def test_chunks_are_listed_by_id_with_dataset_document_and_version(
     chunks: Chunks, new_space: Spaces
 ) -> None:
     space = new_space(2)
     assert chunks.index.list_chunks(space, None, None, 9) == []  # there is no index yet
     written = [
-        chunk(n, "one", (1, 0), dataset=f"d{n}", version=v)
+        chunk(n, "one", (1, 0), dataset=f"d{n}", document=v + 10, version=v)
         for n, v in zip("bca", (5, 6, 7), strict=True)
     ]
     chunks.index.upsert(space, written)
     assert chunks.index.list_chunks(space, None, None, 9) == []  # nobody sees it yet
     chunks.index.refresh(space)
-    a, b, c = ListedChunk("a", "da", 7), ListedChunk("b", "db", 5), ListedChunk("c", "dc", 6)
+    a, b, c = (ListedChunk(n, f"d{n}", v + 10, v) for n, v in (("a", 7), ("b", 5), ("c", 6)))
     assert chunks.index.list_chunks(space, None, None, 9) == [a, b, c]
     assert chunks.index.list_chunks(space, None, None, 2) == [a, b]
     assert chunks.index.list_chunks(space, "a", None, 9) == [b, c]
@@ -131,7 +131,7 @@ def test_what_was_seen_is_deleted_unless_it_is_newer_by_now(
 ) -> None:
     space = new_space(2)
     chunks.index.upsert(space, [chunk("a", "one", (1, 0), version=2)])
-    chunks.index.delete_seen(space, [ListedChunk("a", "d", version)])
+    chunks.index.delete_seen(space, [ListedChunk("a", "d", 1, version)])
     assert holding(chunks, space, "one") == left
 
 
@@ -140,8 +140,8 @@ def test_what_comes_after_a_deletion_of_what_was_seen_is_written(
 ) -> None:
     space = new_space(2)
     chunks.index.upsert(space, [chunk("a", "one", (1, 0), version=2)])
-    chunks.index.delete_seen(space, [ListedChunk("a", "d", 2)])
-    chunks.index.delete_seen(space, [ListedChunk("a", "d", 2)])
+    chunks.index.delete_seen(space, [ListedChunk("a", "d", 1, 2)])
+    chunks.index.delete_seen(space, [ListedChunk("a", "d", 1, 2)])
     chunks.index.delete_seen(space, [])
     chunks.index.upsert(space, [chunk("a", "two", (1, 0), version=3)])
     assert holding(chunks, space, "two") == ["a"]

@@ -20,7 +20,7 @@ def test_an_index_is_built_beside_the_old_one_and_takes_its_place(
     building.ensure(space)
     building.upsert(space, [chunk("new", "one", (1, 0), version=5)])
     building.refresh(space)
-    assert building.list_chunks(space, None, None, 9) == [ListedChunk("new", "d", 5)]
+    assert building.list_chunks(space, None, None, 9) == [ListedChunk("new", "d", 1, 5)]
     assert holding(chunks, space, "one") == ["old"]
     chunks.builder.put_live(space)
     assert holding(chunks, space, "one") == ["new"]
@@ -37,7 +37,7 @@ def test_an_index_is_built_beside_the_old_one_and_takes_its_place(
 
 def test_where_nothing_is_built_writes_to_it_do_nothing(chunks: Chunks, new_space: Spaces) -> None:
     space, building = new_space(2), chunks.index.building
-    seen = ListedChunk("a", "d", 1)
+    seen = ListedChunk("a", "d", 1, 1)
     building.ensure(space)
     building.upsert(space, [chunk("a", "one", (1, 0))])
     building.delete(space, ["a"], 2)
@@ -53,7 +53,7 @@ def test_what_was_begun_is_gone_on_with(chunks: Chunks, new_space: Spaces) -> No
     building.upsert(space, [chunk("a", "one", (1, 0))])
     chunks.builder.begin(space)
     building.refresh(space)
-    assert building.list_chunks(space, None, None, 9) == [ListedChunk("a", "d", 1)]
+    assert building.list_chunks(space, None, None, 9) == [ListedChunk("a", "d", 1, 1)]
     chunks.builder.put_live(space)
     chunks.builder.finish(space)
     assert holding(chunks, space, "one") == ["a"]
@@ -92,9 +92,9 @@ def test_versions_hold_in_the_index_that_is_built_too(chunks: Chunks, new_space:
     building.delete(space, ["a"], 5)
     building.upsert(space, [chunk("a", "one", (1, 0), version=4)])
     building.upsert(space, [chunk("b", "one", (1, 0), version=4)])
-    building.delete_seen(space, [ListedChunk("b", "d", 3)])
+    building.delete_seen(space, [ListedChunk("b", "d", 1, 3)])
     building.refresh(space)
-    assert building.list_chunks(space, None, None, 9) == [ListedChunk("b", "d", 4)]
+    assert building.list_chunks(space, None, None, 9) == [ListedChunk("b", "d", 1, 4)]
 
 
 def test_nothing_can_be_put_live_that_was_not_begun(chunks: Chunks, new_space: Spaces) -> None:

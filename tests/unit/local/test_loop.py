@@ -30,7 +30,7 @@ class Outbox:
         self.empty = threading.Event()
         self.lock = threading.Lock()
 
-    def find(self, most: int) -> Sequence[Change]:
+    def find(self, most: int, _dropped: Sequence[str] = ()) -> Sequence[Change]:
         with self.lock:
             return self.waiting[:most]
 
@@ -45,7 +45,7 @@ class Outbox:
 
 
 def run(
-    find: Callable[[int], Sequence[Change]],
+    find: Callable[[int, Sequence[str]], Sequence[Change]],
     handle: Callable[[Mapping[str, Any]], Mapping[str, Any]],
     until: threading.Event,
     workers: int = 3,
@@ -83,7 +83,7 @@ def test_a_document_at_work_is_not_handed_out_again() -> None:
     looked_again, at_work = threading.Event(), threading.Semaphore(0)
     rounds = 0
 
-    def find(_most: int) -> list[Change]:
+    def find(_most: int, _dropped: Sequence[str]) -> list[Change]:
         nonlocal rounds
         rounds += 1
         if rounds > 3:
@@ -107,7 +107,7 @@ def test_it_outlives_the_database_and_says_so_once(capsys: pytest.CaptureFixture
     outbox = Outbox(change())
     failures = iter([DatabaseUnavailable(), DatabaseUnavailable()])
 
-    def find(most: int) -> Sequence[Change]:
+    def find(most: int, _dropped: Sequence[str]) -> Sequence[Change]:
         for failure in failures:
             raise failure
         return outbox.find(most)
@@ -123,7 +123,7 @@ def test_it_outlives_whatever_the_outbox_raises(capsys: pytest.CaptureFixture[st
     outbox = Outbox(change())
     failures = iter([ZeroDivisionError("of secrets"), ZeroDivisionError("of secrets")])
 
-    def find(most: int) -> Sequence[Change]:
+    def find(most: int, _dropped: Sequence[str]) -> Sequence[Change]:
         for failure in failures:
             raise failure
         return outbox.find(most)
@@ -153,6 +153,27 @@ def test_it_outlives_a_handler_that_fails(breaks: bool, capsys: pytest.CaptureFi
     assert capsys.readouterr().err.count(f"Ingest of document {poison.document_id} failed") == 1
 
 
+def test_of_work_whose_worker_failed_the_outbox_is_told_once_it_can_be_read() -> None:
+    work = change()
+    waiting, failures = [work], [DatabaseUnavailable()]
+    told: list[str] = []
+    looked_again = threading.Event()
+
+    def find(_most: int, dropped: Sequence[str]) -> Sequence[Change]:
+        if dropped and failures:
+            raise failures.pop()
+        if told:
+            looked_again.set()
+        told.extend(dropped)
+        return [waiting.pop()] if waiting else []
+
+    def handle(_event: Mapping[str, Any]) -> Mapping[str, Any]:
+        raise DatabaseUnavailable
+
+    assert run(find, handle, looked_again)
+    assert told == [work.document_id]
+
+
 def test_several_documents_are_ingested_at_once() -> None:
     outbox = Outbox(change(), change(), change())
     together = threading.Barrier(3, timeout=PATIENCE)
@@ -169,7 +190,7 @@ def test_word_of_a_change_wakes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("local.loop.POLL_SECONDS", 3600.0)
     outbox, queue, looked = Outbox(), LocalQueue(), threading.Event()
 
-    def find(most: int) -> Sequence[Change]:
+    def find(most: int, _dropped: Sequence[str]) -> Sequence[Change]:
         found = outbox.find(most)
         looked.set()
         return found

@@ -5,7 +5,8 @@ import boto3
 import pytest
 from sqlalchemy import event
 
-from shared.clients import connect_database, find_bootstrap_key
+from shared.clients import connect_database, connect_search, find_bootstrap_key
+from shared.errors import ConfigurationError
 from shared.settings import Settings
 
 NEEDED: dict[str, Any] = {
@@ -72,3 +73,40 @@ def test_with_iam_a_connection_is_made_with_a_new_token(
     assert used == [expected]
     where = {"DBHostname": "127.0.0.1", "Port": 6543, "DBUsername": "winnow"}
     assert asked == ([("rds", where)] if iam else [])
+
+
+@pytest.mark.parametrize(
+    ("setting", "more"),
+    [
+        ("WINNOW_DATABASE_URL", {}),
+        ("WINNOW_OPENSEARCH_URL", {"opensearch_url": "http://u:hunter2@127.0.0.1:9200"}),
+        ("WINNOW_OPENSEARCH_URL", {"opensearch_url": "http://[::1]:9200"}),
+    ],
+)
+def test_o17_in_a_container_a_server_said_to_be_in_it_is_named_with_its_setting(
+    monkeypatch: pytest.MonkeyPatch, setting: str, more: dict[str, str]
+) -> None:
+    connect: Any = connect_search if more else connect_database
+    connect(read(**more))  # elsewhere it is fine
+    monkeypatch.setenv("AWS_SAM_LOCAL", "true")
+    with pytest.raises(ConfigurationError, match=rf"{setting}.*host\.docker\.internal") as raised:
+        connect(read(**more))
+    assert "hunter2" not in str(raised.value)
+
+
+def test_o17_the_machine_of_a_container_is_reached_as_one_of_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AWS_SAM_LOCAL", "true")
+    url = "postgresql+pg8000://winnow:x@host.docker.internal:5432/d"
+    engine = connect_database(read(database_url=url))
+    seen: list[dict[str, Any]] = []
+
+    def look(_dialect: Any, _record: Any, _args: Any, parameters: dict[str, Any]) -> None:
+        seen.append(dict(parameters))
+        raise RuntimeError("far enough")
+
+    event.listen(engine, "do_connect", look)
+    with pytest.raises(RuntimeError, match="far enough"):
+        engine.connect()
+    assert "ssl_context" not in seen[0]  # a laptop's PostgreSQL has no certificate

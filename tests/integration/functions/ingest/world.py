@@ -26,6 +26,7 @@ from shared.model import (
     ListedChunk,
     Vector,
 )
+from shared.ports import ContentStore
 from shared.postgres import outbox
 from shared.postgres.datasets import create_dataset
 from shared.postgres.documents import (
@@ -145,11 +146,16 @@ class WatchedEmbedder(FakeEmbedder):
 class World:
     """One dataset, its documents by the names a, b, c …, and all that was ever sent of them."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        make_index: Callable[[Calls], Any] = WatchedChunks,
+        content: ContentStore | None = None,
+    ) -> None:
         self.engine = engine
         self.calls = Calls()
-        self.index = WatchedChunks(self.calls)
-        self.content = FakeContentStore()
+        self.index = make_index(self.calls)
+        self.content: Any = content or FakeContentStore()
         self.objects = FakeObjects()
         space = EmbeddingSpace("openai_compatible", uuid.uuid4().hex, 4)
         self.embedder = WatchedEmbedder(space, self.calls)

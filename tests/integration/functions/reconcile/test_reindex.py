@@ -290,8 +290,10 @@ def test_a_builder_whose_connection_is_gone_keeps_nobody_out(
         with read(world.engine) as connection:
             connection.execute(
                 text(
-                    "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"
-                    " AND objid = 8461729"
+                    "SELECT pg_terminate_backend(pid, 10000)"  # waits until it has ended
+                    " FROM pg_locks JOIN pg_database ON pg_database.oid = database"
+                    " WHERE locktype = 'advisory' AND objid = 8461729"
+                    " AND datname = current_database()"
                 )
             )
         rebuild()

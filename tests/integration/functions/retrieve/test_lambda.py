@@ -12,6 +12,7 @@ from mangum import Mangum
 from sqlalchemy import text
 
 from functions.retrieve.direct import answer_directly, is_direct
+from shared.http.gateway import strip_prefix
 from shared.postgres.engine import transaction
 from shared.settings import DEFAULT_TENANT
 from tests.integration.app import KEY, App, Json, near, where
@@ -86,9 +87,43 @@ def test_k01_a_body_is_read_plain_or_in_base64(
     assert not is_direct(event)
     answer = Mangum(app.api, lifespan="off")(event, None)  # type: ignore[arg-type]
     assert answer["statusCode"] == 200
+    assert [record["title"] for record in read(answer)["records"]] == ["zh"]
+
+
+def read(answer: Json) -> Any:
     raw = answer["body"]
-    found = json.loads(base64.b64decode(raw) if answer["isBase64Encoded"] else raw)
-    assert [record["title"] for record in found["records"]] == ["zh"]
+    return json.loads(base64.b64decode(raw) if answer["isBase64Encoded"] else raw)
+
+
+@pytest.mark.usefixtures("event_loop")
+@pytest.mark.parametrize("make", [event_v1, event_v2])
+@pytest.mark.parametrize("prefix", ["", "/prod", "/kb"])
+def test_o15_routes_answer_below_a_stage_and_a_base_path(
+    app: App, dataset: str, make: Any, prefix: str
+) -> None:
+    body: Json = {"query": "退款", "dataset_ids": [dataset], "query_vector": [1, 0]}
+    event = make(json.dumps(body).encode(), encoded=False)
+    http: Any = Mangum(app.api, lifespan="off")
+    found = http(below(event, prefix, "/v1/retrieve", "/v1/retrieve"), None)
+    assert [record["title"] for record in read(found)["records"]] == ["zh"]
+    asked = http(below(event, prefix, "/retrieval", "/retrieval"), None)
+    assert "error_code" in read(asked)  # Dify's form, as this body is none of Dify's
+    path = f"/v1/datasets/{dataset}/documents"
+    refused = http(below(event, prefix, path, "/v1/datasets/{proxy+}"), None)
+    assert read(refused)["errors"][0]["pointer"] == "/name"
+    unknown = http(below(event, prefix, "/v1/unknown", "/{proxy+}"), None)
+    assert unknown["statusCode"] == read(unknown)["status"] == 404
+
+
+def below(event: Json, prefix: str, path: str, route: str) -> Json:
+    """Returns an event of a path below a prefix, as the handlers pass it on."""
+    proxy = {"pathParameters": {"proxy": path[1:]}} if "{" in route else {}
+    if event["version"] == "1.0":
+        return strip_prefix(event | proxy | {"path": prefix + path, "resource": route})
+    context = event["requestContext"] | {"http": event["requestContext"]["http"]}
+    context["http"] = context["http"] | {"path": prefix + path}
+    named = {"rawPath": prefix + path, "routeKey": f"POST {route}", "requestContext": context}
+    return strip_prefix(event | proxy | named)
 
 
 def test_k03_scores_are_json_numbers_and_never_nan(app: App, dataset: str) -> None:

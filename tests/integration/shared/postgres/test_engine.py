@@ -8,8 +8,10 @@ from sqlalchemy import Engine, Integer, bindparam, create_engine, func, make_url
 from sqlalchemy.exc import ProgrammingError
 
 from shared.errors import ConfigurationError, DatabaseUnavailable
+from shared.postgres import engine as module
 from shared.postgres.engine import connect, read, transaction
 from shared.postgres.prepared import OPTION
+from tests.servers.line import running_line
 
 pytestmark = pytest.mark.usefixtures("driver_leaks")
 
@@ -116,13 +118,44 @@ def test_a_server_that_takes_no_writes_any_more_is_left(pool_of_one: Engine) -> 
         connection.execute(text("CREATE TEMPORARY TABLE now (n INTEGER)"))
 
 
+def test_o09_a_connection_that_the_server_closed_meanwhile_is_made_anew_once(
+    migrated_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_RESTED_SECONDS", 0.0)
+    url = make_url(migrated_url)
+    with running_line(url.host or "", url.port or 5432) as line:
+        there = url.set(host="127.0.0.1", port=line.port)
+        engine = connect(there.render_as_string(hide_password=False), timeout=2, pool_size=1)
+        for opened in (1, 2, 3):
+            with read(engine) as connection:
+                assert connection.execute(text("SELECT 7")).scalar_one() == 7
+            assert line.opened == opened
+            line.hang_up()  # while the process was frozen, say
+        engine.dispose()
+
+
+def test_o10_a_silent_server_is_left_after_the_time_limit(migrated_url: str) -> None:
+    url = make_url(migrated_url)
+    with running_line(url.host or "", url.port or 5432) as line:
+        there = url.set(host="127.0.0.1", port=line.port)
+        engine = connect(there.render_as_string(hide_password=False), timeout=2, pool_size=1)
+        with read(engine) as connection:
+            connection.execute(text("SELECT 7"))
+        line.freeze()
+        with pytest.raises(DatabaseUnavailable), read(engine) as connection:
+            connection.execute(text("SELECT 7"))
+        with read(engine) as connection:  # a new connection is not frozen
+            assert connection.execute(text("SELECT 7")).scalar_one() == 7
+        engine.dispose()
+
+
 def test_a_wrong_statement_is_a_fault_of_ours(pool_of_one: Engine) -> None:
     with pytest.raises(ProgrammingError) as raised, read(pool_of_one) as connection:
         connection.execute(text("SELECT :value FROM nowhere"), {"value": "a secret"})
     assert "a secret" not in str(raised.value)
 
 
-def test_a_read_may_be_given_less_time_than_the_engine_has(migrated_url: str) -> None:
+def test_o10_a_read_may_be_given_less_time_than_the_engine_has(migrated_url: str) -> None:
     engine = connect(migrated_url, timeout=30, pool_size=1)
     asleep = text("SELECT pg_sleep(20)")
     with pytest.raises(DatabaseUnavailable), read(engine, timeout=0.05) as connection:

@@ -12,6 +12,7 @@ from shared.settings import DEFAULT_TENANT
 
 LEASE = timedelta(minutes=5)
 EXPIRED = timedelta(seconds=-1)
+NOW = timedelta(0)
 
 
 @pytest.fixture
@@ -189,6 +190,30 @@ def drain(engine: Engine, dataset_id: str) -> list[Change]:
             outbox.finish(connection, taken)
         done.append(found)
     return done
+
+
+def test_work_that_was_dropped_comes_back_before_its_lease_ends(
+    database: Engine, change: Change
+) -> None:
+    put(database, change)
+    taken = held(database, change)
+    with transaction(database) as connection:
+        outbox.drop(connection, [], NOW)
+        outbox.drop(connection, [str(uuid.uuid4())], NOW)
+    assert change not in find(database)
+    with transaction(database) as connection:
+        outbox.drop(connection, [change.document_id], NOW)
+    assert change in find(database)
+    assert held(database, change).attempts == taken.attempts + 1
+
+
+def test_a_delay_that_was_asked_for_is_not_cut_short(database: Engine, change: Change) -> None:
+    put(database, change)
+    taken = held(database, change)
+    with transaction(database) as connection:
+        outbox.release(connection, taken, "silent", LEASE)
+        outbox.drop(connection, [change.document_id], NOW)
+    assert change not in find(database)
 
 
 def test_the_only_worker_takes_up_what_an_earlier_run_left(

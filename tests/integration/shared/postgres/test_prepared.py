@@ -7,7 +7,7 @@ from sqlalchemy import Column, Engine, Integer, MetaData, Table, bindparam, sele
 from sqlalchemy.exc import DBAPIError
 
 from shared.postgres.engine import connect, read, transaction
-from shared.postgres.prepared import OPTION
+from shared.postgres.prepared import MOST_KEPT, OPTION
 
 table = Table("numbers", MetaData(), Column("n", Integer), Column("name", Integer))
 MARKED = select(table.c.n).where(table.c.n > bindparam("least")).order_by(table.c.n)
@@ -57,4 +57,15 @@ def test_one_whose_table_changed_is_made_anew(engine: Engine) -> None:
         connection.execute(text("ALTER TABLE numbers ALTER COLUMN n TYPE bigint"))
     with pytest.raises(DBAPIError, match="cached plan"):
         ask(engine, 3)
+    assert ask(engine, 3) == [4]
+
+
+def test_of_ever_new_statements_the_latest_are_kept(engine: Engine) -> None:
+    engine.dispose()  # a new connection, which keeps nothing yet
+    ask(engine, 3)
+    for count in range(2 * MOST_KEPT):
+        wanted = select(table.c.n).where(table.c.n.in_([3, *range(100, 100 + count)]))
+        with read(engine) as connection:
+            assert connection.scalars(wanted.execution_options(**OPTION)).all() == [3]
+        assert count_kept(engine) <= MOST_KEPT
     assert ask(engine, 3) == [4]

@@ -6,11 +6,11 @@ from shared.postgres.standings import Standing
 
 
 def stands(version: int | None, *, live: bool = True, busy: bool = False) -> Standing:
-    return Standing("c", "doc", "d", version, live, busy)
+    return Standing("c", "doc", "d", 9, version, live, busy)
 
 
-def lists(version: int) -> ListedChunk:
-    return ListedChunk("c", "d", version)
+def lists(version: int, document_seq: int = 9) -> ListedChunk:
+    return ListedChunk("c", "d", document_seq, version)
 
 
 LIVE, LEFT, BUSY = stands(5), stands(None, live=False), stands(None, live=False, busy=True)
@@ -25,6 +25,7 @@ LIVE, LEFT, BUSY = stands(5), stands(None, live=False), stands(None, live=False,
         pytest.param(LIVE, lists(4), Kind.OUTDATED, id="the index is behind"),
         pytest.param(LIVE, lists(6), Kind.OUTDATED, id="the index is ahead"),
         pytest.param(stands(None), lists(5), Kind.OUTDATED, id="PostgreSQL does not know of it"),
+        pytest.param(LIVE, lists(5, 8), Kind.OUTDATED, id="its document has another number"),
         pytest.param(stands(5, busy=True), None, Kind.MISSING, id="what is live needs no worker"),
         pytest.param(LEFT, None, None, id="neither has it"),
         pytest.param(LEFT, lists(5), Kind.ORPHANED, id="it was left behind"),
@@ -42,10 +43,10 @@ def test_each_way_to_differ(
 
 def test_two_lists_are_compared_by_id_and_the_owner_is_postgresqls_word() -> None:
     standings = [
-        Standing(id_, "doc", "ours", version, live, False)
+        Standing(id_, "doc", "ours", 9, version, live, False)
         for id_, version, live in [("a", 1, True), ("b", 2, True), ("d", None, False)]
     ]
-    listed = [ListedChunk(id_, "theirs", 2) for id_ in "bcd"]
+    listed = [ListedChunk(id_, "theirs", 9, 2) for id_ in "bcd"]
     found = [(each.chunk_id, each.kind, each.dataset_id) for each in compare(standings, listed)]
     assert found == [
         ("a", Kind.MISSING, "ours"),

@@ -30,14 +30,14 @@ class Sides(InMemoryChunks):
     ) -> Sequence[Standing]:
         self.asked += "p"
         ids = cut(self.known, after, until, limit)
-        return [Standing(id_, "doc", "d", 1, True, False) for id_ in ids]
+        return [Standing(id_, "doc", "d", 9, 1, True, False) for id_ in ids]
 
     def list_chunks(
         self, space: EmbeddingSpace, after: str | None, until: str | None, limit: int
     ) -> list[ListedChunk]:
         del space
         self.asked += "i"
-        return [ListedChunk(id_, "d", 1) for id_ in cut(self.held, after, until, limit)]
+        return [ListedChunk(id_, "d", 9, 1) for id_ in cut(self.held, after, until, limit)]
 
 
 def cut(ids: str, after: str | None, until: str | None, limit: int) -> list[str]:
@@ -103,10 +103,10 @@ def ids(after, limit):
 
 class Endless(InMemoryChunks):
     def list_chunks(self, space, after, until, limit):
-        return [ListedChunk(id_, "d", 1) for id_ in ids(after, limit)]
+        return [ListedChunk(id_, "d", 9, 1) for id_ in ids(after, limit)]
 
 def list_standings(connection, space, after, until, limit):
-    return [Standing(id_, id_, "d", 1, True, False) for id_ in ids(after, limit)]
+    return [Standing(id_, id_, "d", 9, 1, True, False) for id_ in ids(after, limit)]
 
 window.list_standings = list_standings
 window.read = lambda engine: nullcontext()

@@ -145,7 +145,7 @@ def test_a_chunked_answer_is_read(make: Callable[..., ExternalClient]) -> None:
         assert make(host).retrieve(base(f"http://{host}"), QUESTION, PLENTY).hits == []
 
 
-def test_a_silent_base_is_late(make: Callable[..., ExternalClient]) -> None:
+def test_o10_a_silent_base_is_late(make: Callable[..., ExternalClient]) -> None:
     with silent_server() as url:
         client = make(url.removeprefix("http://"))
         assert fail(client, base(url), 0.05) == "no answer within 0.05 s"

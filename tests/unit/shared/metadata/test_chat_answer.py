@@ -45,6 +45,10 @@ def test_a_condition_alone_may_have_the_words_of_manual_mode() -> None:
     assert read_answer(json.dumps(written)) == [written]
 
 
+def test_c04_a_bracket_that_begins_no_json_is_passed_by_alone() -> None:
+    assert read_answer("{" + json.dumps([TRIPLE, OTHER])) == [TRIPLE, OTHER]
+
+
 def test_an_object_in_a_list_is_for_others_to_judge_alone_or_not() -> None:
     assert read_answer('[{"field": "lang"}]') == [{"field": "lang"}]
     assert read_answer('[{"field": "lang"}, {}]') == [{"field": "lang"}, {}]

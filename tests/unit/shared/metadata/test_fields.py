@@ -114,6 +114,7 @@ def test_a_name_is_in_nfc_and_has_limits() -> None:
         with pytest.raises(InvalidRequest) as caught:
             check_name(name, "/name")
         assert [problem.pointer for problem in caught.value.problems] == ["/name"]
+        assert caught.value.problems[0].detail
 
 
 def test_only_declared_types_refuse_and_every_misfit_is_named() -> None:

@@ -183,6 +183,7 @@ def test_refuses(metadata: Any, pointers: list[str]) -> None:
     with pytest.raises(InvalidRequest) as refusal:
         validate_metadata(metadata, "/metadata")
     assert [problem.pointer for problem in refusal.value.problems] == pointers
+    assert all(problem.detail for problem in refusal.value.problems)
 
 
 def test_refuses_deep_nesting_without_recursing_into_it() -> None:

@@ -64,6 +64,7 @@ def test_fills(value: Any, filled: Any) -> None:
         ("a {{missing}} b", "/value", "missing"),
         (["en", "{{missing}}"], "/value/1", "missing"),
         ("{{UID}}", "/value", "UID"),
+        ("{{\x1fuid}}", "/value", "\x1fuid"),
         ("a {{nothing}}", "/value", "nothing"),
         ("a {{object}}", "/value", "object"),
         ("a {{infinite}}", "/value", "infinite"),

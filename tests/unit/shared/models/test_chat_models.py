@@ -118,7 +118,7 @@ def test_a_slow_model_is_given_up(served: tuple[ModelServer, ChatModel]) -> None
 
 
 @pytest.mark.parametrize("make", [ask_openai, ask_bedrock])
-def test_a_silent_server_is_given_up(make: Callable[[str], ChatModel]) -> None:
+def test_o10_a_silent_server_is_given_up(make: Callable[[str], ChatModel]) -> None:
     with silent_server() as url, pytest.raises(ChatModelFailed, match="did not answer"):
         make(url).complete("be short", "hello", 0.3)
 

@@ -201,7 +201,7 @@ def test_h03_a_slow_model_is_given_up(served: Served) -> None:
 
 
 @pytest.mark.parametrize("make", [ask_cohere, ask_tei, ask_bedrock])
-def test_a_silent_server_is_given_up(make: Callable[[str], Reranker]) -> None:
+def test_o10_a_silent_server_is_given_up(make: Callable[[str], Reranker]) -> None:
     with silent_server() as url, pytest.raises(RerankerFailed, match="did not answer"):
         make(url).rerank("refund", PASSAGES, 0.3)
 

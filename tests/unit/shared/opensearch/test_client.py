@@ -134,14 +134,16 @@ def test_an_answer_that_is_no_json_object_is_none(
     assert "127.0.0.1" not in str(error.value)
 
 
-def test_a_late_answer_is_given_up_at_the_deadline(server: Server, engine: SearchEngine) -> None:
+def test_o10_a_late_answer_is_given_up_at_the_deadline(
+    server: Server, engine: SearchEngine
+) -> None:
     server.replies += [wait(0.5)]
     with pytest.raises(IndexUnavailable, match="in time"):
         engine.request("POST", "/x/_search", timeout=0.1)
     assert len(server.asked) == 1
 
 
-def test_an_answer_that_drips_in_is_given_up_at_the_deadline() -> None:
+def test_o10_an_answer_that_drips_in_is_given_up_at_the_deadline() -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"
     with talking_server([head], then=b" ") as (host, hung_up):
         engine = connect(f"http://{host}")
@@ -151,7 +153,7 @@ def test_an_answer_that_drips_in_is_given_up_at_the_deadline() -> None:
         engine.close()
 
 
-def test_a_connection_that_the_server_had_closed_is_made_anew(
+def test_o09_a_connection_that_the_server_had_closed_is_made_anew(
     server: Server, engine: SearchEngine
 ) -> None:
     server.replies += [hang_up, send(200, {"a": 1})]
