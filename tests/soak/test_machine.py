@@ -7,10 +7,10 @@ examples, so that each begins with what the ones before it left.
 import os
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, Phase, seed, settings
@@ -33,7 +33,8 @@ from shared.model import AllDocuments, Change
 from shared.opensearch.builder import OpenSearchIndexBuilder
 from shared.opensearch.client import SearchEngine
 from shared.opensearch.search import OpenSearchChunkSearch
-from shared.postgres.engine import read
+from shared.postgres.engine import read, transaction
+from shared.postgres.live_chunks import LiveChunk, list_live, switch_chunk
 from shared.postgres.retrieval import hydrate
 from shared.settings import DEFAULT_TENANT
 from tests.fakes.build import scope
@@ -60,11 +61,22 @@ class Kept:
     archived: bool = False
 
 
+class Switch(NamedTuple):
+    """Names the switch of one chunk: the n-th of its document that has this text."""
+
+    name: str
+    text: str
+    occurrence: int
+
+
 class Machine(RuleBasedStateMachine):
     world: ClassVar[World]
     parts: ClassVar[Parts]
     search: ClassVar[OpenSearchChunkSearch]
     model: ClassVar[dict[str, Kept]]
+    off: ClassVar[set[Switch]]
+    # Of chunks whose text left its document: it is off still if it comes back soon.
+    unsure: ClassVar[set[Switch]]
     steps: ClassVar[int] = 0
     deaths: ClassVar[int] = 0
 
@@ -81,6 +93,7 @@ class Machine(RuleBasedStateMachine):
         if ahead:
             more["version"] = self.version_of(name) + ahead
         self.world.put(name, *content, **more)
+        self.leave(name, content)
         kept = self.model.get(name)
         if kept is None:
             self.model[name] = Kept(content, {"n": n})
@@ -128,10 +141,22 @@ class Machine(RuleBasedStateMachine):
             setattr(self.model[name], switch, value)
             self.world.change(name, **{switch: value})
 
+    @rule(name=NAMES, n=st.integers(0, 5), off=st.booleans())
+    def switch_a_chunk(self, name: str, n: int, off: bool) -> None:
+        live = self.list_live(name) if name in self.model else []
+        if live:
+            switch, chunk = live[n % len(live)]
+            with transaction(self.world.engine) as connection:
+                switch_chunk(connection, DEFAULT_TENANT, chunk.id, enabled=not off)
+            (self.off.add if off else self.off.discard)(switch)
+            stays = switch in list_switches(name, self.model[name].content)
+            (self.unsure.discard if stays else self.unsure.add)(switch)
+
     @rule(name=NAMES)
     def delete(self, name: str) -> None:
         if self.version_of(name):
             self.world.delete(name)
+            self.leave(name, ())
             self.model.pop(name, None)
 
     # ---- workers
@@ -228,6 +253,7 @@ class Machine(RuleBasedStateMachine):
         assert again.sum().differing == 0
         for name in "abcdef":
             self.check(name)
+            self.check_switches(name)
         listed = world.index.list_chunks(world.dataset.space, None, None, 10_000)
         kept = world.rows("SELECT id::text, index_version FROM chunks WHERE index_version > 0")
         assert {each.chunk_id: each.version for each in listed} == dict(kept)
@@ -247,13 +273,24 @@ class Machine(RuleBasedStateMachine):
                 kept.archived,
             )
 
+    def check_switches(self, name: str) -> None:
+        live = self.list_live(name) if name in self.model else []
+        off = {switch for switch, chunk in live if not chunk.enabled}
+        said = {switch for switch in self.off if switch.name == name}
+        assert {each for each, _ in live} & said - self.unsure == off - self.unsure
+        self.unsure.update(said.difference(each for each, _ in live))
+        self.unsure.difference_update(each for each, _ in live)
+        self.off.difference_update(said - off)
+        self.off.update(off)
+
     def list_seen(self, word: str) -> list[str]:
         """The documents that queries find by a word, as often as they hold it."""
         return [
             name
             for name, kept in self.model.items()
             if kept.enabled and not kept.archived
-            for _ in range(kept.content.count(word))
+            for each in list_switches(name, kept.content)
+            if each.text == word and each not in self.off
         ]
 
     def find(self, word: str) -> list[str]:
@@ -268,6 +305,17 @@ class Machine(RuleBasedStateMachine):
         return sorted(each.title for each in found.values())
 
     # ---- how it is done
+
+    def leave(self, name: str, content: tuple[str, ...]) -> None:
+        """Notes that a document holds this from now on, and nothing else."""
+        stays = list_switches(name, content)
+        self.unsure.update(each for each in self.off if each.name == name and each not in stays)
+
+    def list_live(self, name: str) -> list[tuple[Switch, LiveChunk]]:
+        with read(self.world.engine) as connection:
+            chunks = list_live(connection, self.world.find(name), 0, 100)
+        switches = list_switches(name, [chunk.text for chunk in chunks])
+        return list(zip(switches, chunks, strict=True))
 
     def version_of(self, name: str) -> int:
         rows = self.world.rows(
@@ -297,6 +345,10 @@ class Machine(RuleBasedStateMachine):
         raise Crash
 
 
+def list_switches(name: str, texts: Sequence[str]) -> list[Switch]:
+    return [Switch(name, text, texts[:n].count(text)) for n, text in enumerate(texts)]
+
+
 def test_whatever_is_done_both_stores_equal_the_model(
     database: Engine,
     search: SearchEngine,
@@ -314,7 +366,7 @@ def test_whatever_is_done_both_stores_equal_the_model(
     )
     Machine.search = OpenSearchChunkSearch(search, module_index_prefix)
     Machine.world.index.ensure(Machine.world.dataset.space)
-    Machine.model = {}
+    Machine.model, Machine.off, Machine.unsure = {}, set(), set()
     Machine.steps = Machine.deaths = 0
     machine = seed(number)(Machine)
     run_state_machine_as_test(
