@@ -49,6 +49,7 @@ NAMES = st.sampled_from("abcdef")
 TEXTS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
 CONTENTS = st.lists(st.sampled_from(TEXTS), min_size=1, max_size=6).map(tuple)
 CALLS = st.integers(0, 8)
+DICE = st.integers(0, 2**32 - 1).map(random.Random)  # drawn whole, whatever is picked by them
 
 
 @dataclass
@@ -161,18 +162,18 @@ class Machine(RuleBasedStateMachine):
 
     # ---- workers
 
-    @rule(pick=st.randoms(use_true_random=False))
+    @rule(pick=DICE)
     def work(self, pick: random.Random) -> None:
         waiting = self.world.list_waiting()
         if waiting:
             self.try_to(pick.choice(waiting))
 
-    @rule(pick=st.randoms(use_true_random=False), call=CALLS, after=st.booleans())
+    @rule(pick=DICE, call=CALLS, after=st.booleans())
     def work_and_die(self, pick: random.Random, call: int, after: bool) -> None:
         self.interrupt(pick, call, self.die, after=after)
 
     @rule(
-        pick=st.randoms(use_true_random=False),
+        pick=DICE,
         call=CALLS,
         after=st.booleans(),
         name=NAMES,
@@ -187,7 +188,7 @@ class Machine(RuleBasedStateMachine):
 
         self.interrupt(pick, call, overtake, after=after)
 
-    @rule(pick=st.randoms(use_true_random=False), call=CALLS, name=NAMES)
+    @rule(pick=DICE, call=CALLS, name=NAMES)
     def work_and_be_deleted(self, pick: random.Random, call: int, name: str) -> None:
         def overtake() -> None:
             self.delete(name)
@@ -195,7 +196,7 @@ class Machine(RuleBasedStateMachine):
 
         self.interrupt(pick, call, overtake, after=False)
 
-    @rule(pick=st.randoms(use_true_random=False))
+    @rule(pick=DICE)
     def two_work_at_once(self, pick: random.Random) -> None:
         waiting = self.world.list_waiting()
         if waiting:
@@ -211,13 +212,13 @@ class Machine(RuleBasedStateMachine):
             for worker in workers:
                 worker.join()
 
-    @rule(pick=st.randoms(use_true_random=False))
+    @rule(pick=DICE)
     def deliver_again_late_and_in_any_order(self, pick: random.Random) -> None:
         sent = self.world.sent[-20:]
         for change in pick.sample(sent, min(3, len(sent))):
             self.try_to(change)
 
-    @rule(pick=st.randoms(use_true_random=False), call=CALLS, after=st.booleans())
+    @rule(pick=DICE, call=CALLS, after=st.booleans())
     def reconcile_and_work_meanwhile(self, pick: random.Random, call: int, after: bool) -> None:
         self.world.calls.plan(call, lambda: self.work_inside(pick), after=after)
         reconcile(self.parts)
@@ -230,7 +231,7 @@ class Machine(RuleBasedStateMachine):
             reconcile(self.parts)
         self.world.calls.forget()
 
-    @rule(pick=st.randoms(use_true_random=False), call=CALLS, rarely=st.integers(0, 9))
+    @rule(pick=DICE, call=CALLS, rarely=st.integers(0, 9))
     def build_anew_and_work_meanwhile(self, pick: random.Random, call: int, rarely: int) -> None:
         if rarely == 0:
             self.world.calls.plan(call, lambda: self.work_inside(pick))
