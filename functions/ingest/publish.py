@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Engine
 
+from functions.ingest.together import Work, Written
 from shared.analysis.indexed import index_chunk
 from shared.errors import IndexUnavailable
 from shared.model import Dataset, Document, EmbeddingSpace, IndexedChunk, IndexingStatus
@@ -39,7 +40,7 @@ def publish(
     dataset: Dataset,
     document: Document,
     members: Sequence[Membership] | None = None,
-) -> bool:
+) -> Work[bool]:
     """Makes the newest content of a document the one that queries find.
 
     Args:
@@ -61,17 +62,19 @@ def publish(
         if not _is_newest(engine, document):
             return False
         targets = [index, index.building] if build.is_under_way else [index]
-        _write(targets, space, document, waiting)
+        written = _write(targets, space, document, waiting)
+        del waiting  # others may be many, too
+        yield Written(targets, space)
         try:
-            written = [chunk.id for chunk in waiting]
             flipped = _flip(engine, space, document, written, build, members)
         except _BuildChanged:
             continue
         if flipped is None:
             return False
-        for target in targets if flipped.left else ():
-            target.delete(space, flipped.left, flipped.version)
-            target.refresh(space)
+        if flipped.left:
+            for target in targets:
+                target.delete(space, flipped.left, flipped.version)
+            yield Written(targets, space)
         return True
     raise IndexUnavailable("The search index is being built anew, again and again.")
 
@@ -81,7 +84,7 @@ def _write(
     space: EmbeddingSpace,
     document: Document,
     waiting: Sequence[StoredChunk],
-) -> None:
+) -> list[str]:
     version = document.index_version
     if version is None:
         raise ValueError("a document is persisted before it is published")
@@ -89,12 +92,12 @@ def _write(
     for target in targets:
         target.ensure(space)
         target.upsert(space, chunks)
-        target.refresh(space)
+    return [chunk.id for chunk in chunks]
 
 
 def remove(
     engine: Engine, index: ChunkIndex, content: ContentStore, dataset: Dataset, document: Document
-) -> bool:
+) -> Work[bool]:
     """Takes a deleted document out of the index, then forgets its chunks; the tombstone stays.
 
     Returns False where the document was sent again in the meantime.
@@ -104,10 +107,11 @@ def remove(
         ids = list_all_ids(connection, document.id)
         build = read_build(connection, space)  # one that begins later finds the document deleted
     if ids:
-        for target in [index, index.building] if build.is_under_way else [index]:
+        targets = [index, index.building] if build.is_under_way else [index]
+        for target in targets:
             target.ensure(space)
             target.delete(space, ids, document.index_version or 0)
-            target.refresh(space)
+        yield Written(targets, space)
     if document.content_key is not None:
         content.delete(document.content_key)  # before the row forgets where they are
     with transaction(engine) as connection:

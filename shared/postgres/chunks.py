@@ -30,6 +30,7 @@ from sqlalchemy import (
 
 from shared.model import Document, Vector
 from shared.postgres.arrays import ID, column, one
+from shared.postgres.ids import is_among, join_ids
 from shared.postgres.parents import forget_parents
 from shared.postgres.tables import chunks, memberships
 
@@ -210,7 +211,8 @@ def mark_indexed(
     """Notes under which external version the index holds chunks; None = not at all."""
     if chunk_ids:
         connection.execute(
-            update(chunks).where(chunks.c.id.in_(chunk_ids)).values(index_version=index_version)
+            update(chunks).where(is_among(chunks.c.id, "ids")).values(index_version=index_version),
+            {"ids": join_ids(chunk_ids)},
         )
 
 
