@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from logging import NullHandler
 from pathlib import Path
 
 from local.bars import watching
 from local.client import Client
 from local.home import Home
 from local.service import find_service, run_service
+from shared.telemetry import logger
 
 
 @contextmanager
@@ -20,7 +22,9 @@ def open_session(folder: Path | None) -> Iterator[Client]:
     home = Home.open(folder)
     with ExitStack() as cleanup:
         service = find_service(home)
-        if service is None:
+        if service is not None:
+            logger.handlers[:] = [NullHandler()]  # they would stand among the data
+        else:
             with watching() as watcher:
                 service = cleanup.enter_context(run_service(home, watcher))
         client = Client(service.url, service.key)

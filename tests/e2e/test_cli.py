@@ -128,6 +128,15 @@ def test_files_become_documents(shell: Shell, ingested: Any) -> None:
     assert (best["title"], best["metadata"]) == ("refund.md", {"lang": "en", "pages": 3})
 
 
+@pytest.mark.usefixtures("serving")
+def test_a_new_dataset_of_files_that_cannot_be_read_gives_data_alone(
+    shell: Shell, tmp_path: Path
+) -> None:
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\nno more than that")
+    found = shell.json("ingest", tmp_path, "--dataset", "broken", "--json", code=1)
+    assert [each["external_id"] for each in found["failures"]] == ["broken.pdf"]
+
+
 @pytest.mark.usefixtures("ingested")
 def test_only_what_changed_is_written_again(shell: Shell, corpus: Path) -> None:
     (corpus / "zh" / "退款.md").write_text("# 退款\n月付套餐不可退款。", encoding="utf-8")
