@@ -4,7 +4,7 @@ from uuid import UUID, uuid4, uuid5
 
 from sqlalchemy import Engine
 
-from shared.errors import NotFound, StaleVersion
+from shared.errors import NotFound, Overtaken, StaleVersion
 from shared.model import Change, Dataset, Document
 from shared.ports import ContentStore
 from shared.postgres.documents import DocumentWrite, save_document
@@ -31,12 +31,13 @@ def accept_document(
 
     Raises:
         StaleVersion: the document has that version or a newer one.
+        Overtaken: it changed since the version that the write has seen.
     """
     content.put(write.content_key, data, write.media_type)
     try:
         with transaction(engine) as connection:
             saved = save_document(connection, write)
-    except (StaleVersion, NotFound):
+    except (StaleVersion, Overtaken, NotFound):
         # Only where it is certain that no row names the bytes: a lost connection leaves that open.
         content.delete(write.content_key)
         raise

@@ -120,6 +120,7 @@ def test_what_was_read_before_a_newer_write_is_read_again(
     bucket.during_the_next_read(monkeypatch, replace)
     bucket.tell(None, sidecar=True)
     assert bucket.texts() == ["new"]
+    assert [data for data, _ in bucket.world.content.kept.values()] == [b"new"]
 
 
 def test_what_was_read_before_a_removal_does_not_come_back(
