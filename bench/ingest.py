@@ -29,17 +29,18 @@ from opensearchpy.helpers import parallel_bulk
 
 from bench.world import SPACE, make_parts, running, take_document, unit
 from functions.ingest.parts import Parts
-from functions.ingest.pipeline import ingest
+from functions.ingest.pipeline import work_on
+from functions.ingest.together import run_together
 from local.artifacts import Cache, model_files
 from local.datasets import Embedding
 from local.evaluation.collection import read_collection
 from local.languages import choose_model
+from local.loop import MOST_TOGETHER
 from local.models import open_embedder
 from local.progress import NoProgress
 from shared.analysis.analyzer import analyze, pick_keywords
 from shared.fusion.keywords import dify_keywords, pack_keywords
 from shared.model import (
-    Change,
     Chunking,
     Dataset,
     EmbeddingSpace,
@@ -142,16 +143,19 @@ def ingest_all(
     bodies = list(make_bodies(load, vectors))
     begun = time.perf_counter()
     with ThreadPoolExecutor(load.workers) as pool:
-        for _ in pool.map(lambda pair: take(parts, dataset, *pair), enumerate(bodies)):
+        batches = batched(enumerate(bodies), MOST_TOGETHER, strict=False)
+        for _ in pool.map(lambda batch: take(parts, dataset, batch), batches):
             pass
     return time.perf_counter() - begun
 
 
-def take(parts: Parts, dataset: Dataset, number: int, body: bytes) -> None:
-    """Takes a document in, and makes it searchable, as one worker does."""
-    change: Change | None = take_document(parts, dataset, f"{number}", body)
-    assert change is not None
-    ingest(change, parts)
+def take(parts: Parts, dataset: Dataset, batch: Sequence[tuple[int, bytes]]) -> None:
+    """Takes documents in, and makes them searchable, as one worker does with an event's."""
+    changes = [take_document(parts, dataset, f"{number}", body) for number, body in batch]
+    ends = run_together([work_on(change, parts) for change in changes if change is not None])
+    for error in ends:
+        if error is not None:
+            raise error
 
 
 def make_bodies(load: Load, vectors: Sequence[Vector] | None) -> Iterator[bytes]:
@@ -259,8 +263,8 @@ def profile(settings: Settings, load: Load) -> None:
     dataset, bodies = make_dataset(parts, SPACE), list(make_bodies(load, vectors))
     watch = cProfile.Profile()
     watch.enable()
-    for number, body in enumerate(bodies):
-        take(parts, dataset, number, body)
+    for batch in batched(enumerate(bodies), MOST_TOGETHER, strict=False):
+        take(parts, dataset, batch)
     watch.disable()
     pstats.Stats(watch).sort_stats("cumulative").print_stats(70)
 

@@ -1,5 +1,7 @@
 """Files on this machine as documents: which ones, their bytes, and the metadata beside them."""
 
+import errno
+import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -96,14 +98,14 @@ def read_file(file: SourceFile) -> LocalFile:
     """
     sidecar = file.path.with_name(file.path.name + SIDECAR)
     try:
-        check_text(file.external_id)
-        data = file.path.read_bytes()
+        check_text(file.external_id, "its name")
+        data = _read(file.path)
         return LocalFile(
             file.path.name,
             file.external_id,
             find_media_type(file.path.name, "", data),
             data,
-            parse_sidecar(sidecar.read_bytes()) if sidecar.is_file() else {},
+            _read_sidecar(sidecar),
         )
     except OSError as error:
         raise DocumentRefused("broken", error.strerror or str(error)) from error
@@ -113,6 +115,24 @@ def read_file(file: SourceFile) -> LocalFile:
         raise DocumentRefused("broken", str(error)) from error
     except ValueError as error:
         raise DocumentRefused("sidecar", f"{sidecar.name}: {error}") from error
+
+
+def _read(path: Path) -> bytes:
+    """Returns a file's bytes; raises `DocumentRefused` for a pipe or a device: it may never end."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise DocumentRefused("broken", f"{path.name} is no regular file")
+    return path.read_bytes()
+
+
+def _read_sidecar(path: Path) -> JsonObject:
+    try:
+        return parse_sidecar(_read(path))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:  # a file's name may be so long that none fits
+            return {}
+        raise
 
 
 def _find(path: Path, left_out: Counter[str]) -> Iterator[SourceFile]:

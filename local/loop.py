@@ -6,6 +6,7 @@ It polls, woken early by `LocalQueue`, and never dies: what failed stays in the 
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import batched
 from typing import Any
 
 from local.terminal import tell
@@ -18,7 +19,10 @@ from shared.telemetry import log_failure
 POLL_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 5.0
 WORKERS = 4
-"""Documents at once: embedding fills the cores, and the stores answer meanwhile."""
+"""Events at once: embedding fills the cores, and the stores answer meanwhile."""
+
+MOST_TOGETHER = 10
+"""Changes of one event, as on AWS."""
 
 FOUND_AT_ONCE = 64
 STOP_SECONDS = 10.0
@@ -35,7 +39,7 @@ class IngestLoop:
             whose workers failed since it last did: they may not have been able to say so.
         handle: takes one SQS event.
         queue: wakes the loop.
-        workers: most events at once.
+        workers: most events at once, each of a few changes.
     """
 
     def __init__(
@@ -48,6 +52,7 @@ class IngestLoop:
         self._find = find
         self._handle = handle
         self._queue = queue
+        self._most_workers = workers
         self._free = threading.Semaphore(workers)
         self._workers: dict[str, threading.Thread] = {}
         self._dropped: set[str] = set()
@@ -94,27 +99,30 @@ class IngestLoop:
         waiting = [change for change in changes if change.document_id not in self._workers]
         if not waiting:
             self._queue.wait(POLL_SECONDS)
-        for change in waiting:
+        # A share for everybody: those of one event wait for each other.
+        share = min(MOST_TOGETHER, max(1, len(waiting) // self._most_workers))
+        for batch in batched(waiting, share, strict=False):
             self._free.acquire()
             if self._stopped.is_set():
                 return
-            worker = threading.Thread(target=self._work, args=[change], daemon=True)
-            self._workers[change.document_id] = worker
+            worker = threading.Thread(target=self._work, args=[batch], daemon=True)
+            self._workers |= {change.document_id: worker for change in batch}
             worker.start()
 
-    def _work(self, change: Change) -> None:
+    def _work(self, batch: Sequence[Change]) -> None:
         try:
-            failed = bool(self._handle(make_event(change))["batchItemFailures"])
+            failures = self._handle(make_event(batch))["batchItemFailures"]
+            failed = [each["itemIdentifier"] for each in failures]
         except Exception as error:  # noqa: BLE001, whatever it is, the outbox still has the work
             log_failure("the handler failed", error)
-            failed = True
-        if failed:
-            self._dropped.add(change.document_id)
-        del self._workers[change.document_id]
+            failed = [change.document_id for change in batch]
+        self._dropped.update(failed)
+        for change in batch:
+            del self._workers[change.document_id]
         self._free.release()
         if failed and not self._failing:
-            tell(f"Ingest of document {change.document_id} failed: its status says why.")
-        self._failing = failed
+            tell(f"Ingest of document {failed[0]} failed: its status says why.")
+        self._failing = bool(failed)
 
 
 def _report(error: Exception) -> None:
@@ -125,9 +133,13 @@ def _report(error: Exception) -> None:
     log_failure("the outbox can't be read", error)
 
 
-def make_event(change: Change) -> dict[str, Any]:
-    """Returns the SQS event that brings one change."""
-    record = {
+def make_event(changes: Sequence[Change]) -> dict[str, Any]:
+    """Returns the SQS event that brings changes."""
+    return {"Records": [_make_record(change) for change in changes]}
+
+
+def _make_record(change: Change) -> dict[str, Any]:
+    return {
         "messageId": change.document_id,
         "receiptHandle": "",
         "body": write_change(change),
@@ -138,4 +150,3 @@ def make_event(change: Change) -> dict[str, Any]:
         "eventSourceARN": "arn:aws:sqs:local:000000000000:winnow",
         "awsRegion": "local",
     }
-    return {"Records": [record]}

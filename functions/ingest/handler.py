@@ -2,23 +2,18 @@
 
 import time
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
-from aws_lambda_powertools.utilities.batch import (
-    BatchProcessor,
-    EventType,
-    process_partial_response,
-)
-from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from functions.ingest.events import ObjectChange, parse_record
 from functions.ingest.formats.options import Options
 from functions.ingest.parts import Parts
-from functions.ingest.pipeline import ingest
+from functions.ingest.pipeline import work_on
 from functions.ingest.reader import FileReader
 from functions.ingest.sources import take_object
+from functions.ingest.together import Work, run_together
 from shared.clients import connect_database, connect_search
 from shared.content.objects import S3ObjectReader
 from shared.content.open import open_content_store
@@ -34,32 +29,20 @@ _BEGIN_WITHIN_SECONDS = 120.0
 """Records that a call has not begun by then go back, so that a slow one takes none down with it."""
 
 
-class _Processor(BatchProcessor):
-    """Says in the logs why a record failed."""
+def lambda_handler(event: Mapping[str, Any], _context: LambdaContext) -> Mapping[str, Any]:
+    """Ingests the records of one batch; those that failed come back in batchItemFailures.
 
-    def failure_handler(self, record: Any, exception: Any) -> Any:
-        """Keeps the record for batchItemFailures."""
-        log_failure("a record failed", exception[1], message_id=record.message_id)
-        return super().failure_handler(record, exception)
-
-
-def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> Mapping[str, Any]:
-    """Ingests each record; those that failed come back in batchItemFailures."""
-    if event.get("Records") == []:  # which the processor takes for no batch at all
-        return {"batchItemFailures": []}
+    A batch in which every record is poison is handled, not an error of the function.
+    """
+    records = event.get("Records", [])
     begun = time.monotonic()
-
-    def take(record: SQSRecord) -> None:
-        if time.monotonic() - begun > _BEGIN_WITHIN_SECONDS:
-            raise Unavailable("too little time is left of this call")
-        _take(record)
-
-    # One a call, as it holds the batch: threads of one process may ingest at once. And a batch in
-    # which every record is poison is handled, not an error of the function.
-    processor = _Processor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
-    return process_partial_response(
-        event=dict(event), record_handler=take, processor=processor, context=context
-    )
+    ends = run_together([_take(record, begun) for record in records])
+    failed = []
+    for record, error in zip(records, ends, strict=True):
+        if error is not None:
+            log_failure("a record failed", error, message_id=record["messageId"])
+            failed.append({"itemIdentifier": record["messageId"]})
+    return {"batchItemFailures": failed}
 
 
 @cache
@@ -89,24 +72,42 @@ def build_parts() -> Parts:
     )
 
 
-def _take(record: SQSRecord) -> None:
+def _take(record: Mapping[str, Any], begun: float) -> Work[None]:
+    if time.monotonic() - begun > _BEGIN_WITHIN_SECONDS:
+        raise Unavailable("too little time is left of this call")
     parts = build_parts()
-    is_first = record.raw_event.get("attributes", {}).get("ApproximateReceiveCount") == "1"
+    is_first = record.get("attributes", {}).get("ApproximateReceiveCount") == "1"
     failed: WinnowError | None = None
-    for asked in parse_record(record.body):
+    for asked in parse_record(record["body"]):
         try:
-            _take_one(asked, parts, is_first)
+            yield from _take_one(asked, parts, is_first)
         except WinnowError as error:  # what else the message asks for is done all the same
             failed = failed or error
     if failed is not None:
         raise failed
 
 
-def _take_one(asked: Change | ObjectChange, parts: Parts, is_first: bool) -> None:
+def _take_one(asked: Change | ObjectChange, parts: Parts, is_first: bool) -> Work[None]:
     change = _save(asked, parts, is_first) if isinstance(asked, ObjectChange) else asked
     if change is not None:
+        yield from _name(change, work_on(change, parts, is_first=is_first))
+
+
+def _name(change: Change, work: Work[None]) -> Work[None]:
+    """Has what a work logs name its document, for as long as it is its turn."""
+    step = partial(next, work)
+    while True:
         with logger.append_context_keys(document_id=change.document_id, version=change.version):
-            ingest(change, parts, is_first=is_first)
+            try:
+                written = step()
+            except StopIteration:
+                return
+        try:
+            yield written
+        except Exception as error:  # noqa: BLE001, whatever it is, it is the work's to handle
+            step = partial(work.throw, error)
+        else:
+            step = partial(next, work)
 
 
 def _save(event: ObjectChange, parts: Parts, is_first: bool) -> Change | None:

@@ -15,6 +15,7 @@ from functions.ingest.parts import Parts
 from functions.ingest.passages import name_chunks, read_content
 from functions.ingest.persist import New, Persisted, find_new, persist, store
 from functions.ingest.publish import publish, remove
+from functions.ingest.together import Work, run_together
 from shared.errors import (
     ConfigurationError,
     Conflict,
@@ -54,7 +55,14 @@ Fewer than the queue delivers a message, so that the reason stands on the docume
 """
 
 
-def ingest(change: Change, parts: Parts, *, is_first: bool = False) -> None:
+def ingest(change: Change, parts: Parts) -> None:
+    """Does the work that a document has waiting, if any, alone; raises as `work_on` does."""
+    [error] = run_together([work_on(change, parts)])
+    if error is not None:
+        raise error
+
+
+def work_on(change: Change, parts: Parts, *, is_first: bool = False) -> Work[None]:
     """Does the work that a document has waiting, if any.
 
     Args:
@@ -79,10 +87,10 @@ def ingest(change: Change, parts: Parts, *, is_first: bool = False) -> None:
         if not is_first or not _retry(change, parts):
             # Its message fails again: so it ends in the dead-letter queue.
             raise DocumentRefused(document.error_code or "internal", document.error or "")
-        ingest(change, parts)
+        yield from work_on(change, parts)
         return
     try:
-        done = _work(taken, dataset, document, parts)
+        done = yield from _work(taken, dataset, document, parts)
     except DocumentRefused as refusal:
         with transaction(parts.engine) as connection:
             fail_document(connection, document, refusal.code, str(refusal))
@@ -100,10 +108,10 @@ def ingest(change: Change, parts: Parts, *, is_first: bool = False) -> None:
             outbox.finish(connection, taken)
 
 
-def _work(taken: Taken, dataset: Dataset, document: Document, parts: Parts) -> bool:
+def _work(taken: Taken, dataset: Dataset, document: Document, parts: Parts) -> Work[bool]:
     action = taken.change.action
     if action is Action.DELETE:
-        return remove(parts.engine, parts.index, parts.content, dataset, document)
+        return (yield from remove(parts.engine, parts.index, parts.content, dataset, document))
     if taken.attempts > MOST_ATTEMPTS:
         raise DocumentRefused("internal", f"given up after {MOST_ATTEMPTS} attempts")
     if action is Action.PROCESS:
@@ -112,8 +120,9 @@ def _work(taken: Taken, dataset: Dataset, document: Document, parts: Parts) -> b
             return False
         if stored.is_settled:
             return True
-        return publish(parts.engine, parts.index, dataset, stored.document, stored.members)
-    return publish(parts.engine, parts.index, dataset, document)
+        document, members = stored.document, stored.members
+        return (yield from publish(parts.engine, parts.index, dataset, document, members))
+    return (yield from publish(parts.engine, parts.index, dataset, document))
 
 
 def _process(taken: Taken, dataset: Dataset, document: Document, parts: Parts) -> Persisted | None:

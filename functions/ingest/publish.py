@@ -7,6 +7,7 @@ from itertools import batched
 
 from sqlalchemy import Engine
 
+from functions.ingest.together import Work, Written
 from shared.analysis.indexed import index_chunk
 from shared.errors import IndexUnavailable
 from shared.model import Dataset, Document, EmbeddingSpace, IndexedChunk, IndexingStatus
@@ -44,7 +45,7 @@ def publish(
     dataset: Dataset,
     document: Document,
     members: Sequence[Membership] | None = None,
-) -> bool:
+) -> Work[bool]:
     """Makes the newest content of a document the one that queries find.
 
     Args:
@@ -66,15 +67,17 @@ def publish(
         targets = [index, index.building] if build.is_under_way else [index]
         if not _write(engine, targets, space, document, waiting):
             return False
+        yield Written(targets, space)
         try:
             flipped = _flip(engine, space, document, waiting, build, members)
         except _BuildChanged:
             continue
         if flipped is None:
             return False
-        for target in targets if flipped.left else ():
-            target.delete(space, flipped.left, flipped.version)
-            target.refresh(space)
+        if flipped.left:
+            for target in targets:
+                target.delete(space, flipped.left, flipped.version)
+            yield Written(targets, space)
         return True
     raise IndexUnavailable("The search index is being built anew, again and again.")
 
@@ -96,14 +99,12 @@ def _write(
             return False
         for target in targets:
             target.upsert(space, chunks)
-    for target in targets:
-        target.refresh(space)
     return True
 
 
 def remove(
     engine: Engine, index: ChunkIndex, content: ContentStore, dataset: Dataset, document: Document
-) -> bool:
+) -> Work[bool]:
     """Takes a deleted document out of the index, then forgets its chunks; the tombstone stays.
 
     Returns False where the document was sent again in the meantime.
@@ -113,10 +114,11 @@ def remove(
         ids = list_all_ids(connection, document.id)
         build = read_build(connection, space)  # one that begins later finds the document deleted
     if ids:
-        for target in [index, index.building] if build.is_under_way else [index]:
+        targets = [index, index.building] if build.is_under_way else [index]
+        for target in targets:
             target.ensure(space)
             target.delete(space, ids, document.index_version or 0)
-            target.refresh(space)
+        yield Written(targets, space)
     if document.content_key is not None:
         content.delete(document.content_key)  # before the row forgets where they are
     with transaction(engine) as connection:

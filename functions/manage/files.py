@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -58,8 +59,15 @@ def parse_one_of_many(file: File, sidecar: File | None, pointer: str) -> FileBod
 
 
 def pair_sidecars(files: Sequence[File]) -> list[tuple[File, File | None]]:
-    """Returns the files in their order, each with its sidecar, where that is among them."""
-    names = {file.name for file in files}
+    """Returns the files in their order, each with its sidecar, where that is among them.
+
+    Raises:
+        InvalidRequest: two have one name, so that the later would silently replace the other.
+    """
+    names = Counter(file.name for file in files)
+    twice = [name for name, count in names.items() if count > 1]
+    if twice:
+        raise InvalidRequest.at("/file", f"two files have the name {twice[0]!r}")
     sidecars = {file.name: file for file in files if file.name.removesuffix(SIDECAR) in names}
     return [
         (file, sidecars.get(file.name + SIDECAR))

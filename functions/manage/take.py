@@ -68,7 +68,7 @@ def take_body(target: Target, body: DocumentBody, pointer: str = "") -> Taken:
     return _accept(target, body, content)
 
 
-def take_file(target: Target, file: File, body: FileBody, pointer: str = "/file") -> Taken:
+def take_file(target: Target, file: File, body: FileBody, base: str = "") -> Taken:
     """Takes a file, with what was sent beside it.
 
     Raises:
@@ -76,10 +76,11 @@ def take_file(target: Target, file: File, body: FileBody, pointer: str = "/file"
         TooLarge: it is over the limit.
         UnsupportedMediaType: it has no format that is read.
     """
+    pointer = base or "/file"
     check_embeds(target.dataset, pointer)
     check_size(len(file.data), target.parts.max_bytes, pointer)
     media_type = find_media_type(file.name, file.media_type, file.data)
-    return _accept(target, body, _Content(file.data, media_type, pointer, "/metadata"))
+    return _accept(target, body, _Content(file.data, media_type, pointer, f"{base}/metadata"))
 
 
 def take_all(target: Target, takes: Iterable[Take]) -> list[Document | WinnowError]:

@@ -52,7 +52,7 @@ def fetch_upload(parts: Parts, dataset: Dataset, upload_id: str, pointer: str) -
 
 def name_upload(upload_id: str) -> str:
     """Returns what the document of an upload is known by where it has no external id."""
-    return f"upload {upload_id}"
+    return f"upload {UUID(upload_id)}"
 
 
 def _name_key(dataset: Dataset, upload_id: str) -> str:

@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ def _sample(files: Sequence[SourceFile]) -> Iterator[str]:
         for file in islice(files, SAMPLE):
             try:
                 read = read_file(file)
-                yield parse(read.data, read.media_type, reader).text
+                yield parse(partial(bytes, read.data), read.media_type, reader).text
             except DocumentRefused:
                 continue  # it is told when it is sent
 

@@ -18,8 +18,16 @@ def parse_sidecar(data: bytes) -> dict[str, Any]:
     try:
         sidecar = json.loads(data)
         check_text(sidecar)
-    except (InvalidRequest, RecursionError) as error:
+    except InvalidRequest as error:
         raise ValueError(str(error)) from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is not {error.encoding.upper()} at byte {error.start}") from error
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON: line {error.lineno}, {error.msg}") from error
+    except RecursionError as error:
+        raise ValueError("it nests too deep") from error
+    except ValueError as error:  # which is Python's limit
+        raise ValueError("it has a number of too many digits") from error
     metadata: Any = sidecar.get("metadataAttributes") if isinstance(sidecar, dict) else None
     if metadata is None:
         raise ValueError('it is not {"metadataAttributes": {…}}')

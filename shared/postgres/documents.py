@@ -425,7 +425,7 @@ def _insert(connection: Connection, write: DocumentWrite) -> Document:
         "filter_values": {},
     }
     sent = [literal(value, documents.c[name].type) for name, value in values.items()]
-    # A dataset that is deleted in the meantime takes none, and this one waits for its deletion.
+    # A dataset that is deleted in the meantime takes none, and is not forgotten before this is in.
     kept = (
         select(datasets.c.id, func.now(), *sent)
         .where(datasets.c.id == write.dataset_id, is_kept)

@@ -115,6 +115,10 @@ def forget_dataset(connection: Connection, dataset_id: str) -> bool:
         select(documents.c.id).where(documents.c.dataset_id == dataset_id, _is_cleared).limit(BATCH)
     )
     gone = connection.execute(delete(documents).where(documents.c.id.in_(batch))).rowcount
+    # Waits for writers that saw the dataset before it was marked; what they wrote then counts.
+    connection.execute(
+        select(datasets.c.id).where(datasets.c.id == dataset_id, not_(is_kept)).with_for_update()
+    )
     connection.execute(
         delete(datasets).where(
             datasets.c.id == dataset_id,

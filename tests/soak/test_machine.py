@@ -7,10 +7,10 @@ examples, so that each begins with what the ones before it left.
 import os
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, Phase, seed, settings
@@ -33,7 +33,8 @@ from shared.model import AllDocuments, Change
 from shared.opensearch.builder import OpenSearchIndexBuilder
 from shared.opensearch.client import SearchEngine
 from shared.opensearch.search import OpenSearchChunkSearch
-from shared.postgres.engine import read
+from shared.postgres.engine import read, transaction
+from shared.postgres.live_chunks import LiveChunk, list_live, switch_chunk
 from shared.postgres.retrieval import hydrate
 from shared.settings import DEFAULT_TENANT
 from tests.fakes.build import scope
@@ -48,6 +49,7 @@ NAMES = st.sampled_from("abcdef")
 TEXTS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
 CONTENTS = st.lists(st.sampled_from(TEXTS), min_size=1, max_size=6).map(tuple)
 CALLS = st.integers(0, 8)
+DICE = st.integers(0, 2**32 - 1).map(random.Random)  # drawn whole, whatever is picked by them
 
 
 @dataclass
@@ -60,11 +62,22 @@ class Kept:
     archived: bool = False
 
 
+class Switch(NamedTuple):
+    """Names the switch of one chunk: the n-th of its document that has this text."""
+
+    name: str
+    text: str
+    occurrence: int
+
+
 class Machine(RuleBasedStateMachine):
     world: ClassVar[World]
     parts: ClassVar[Parts]
     search: ClassVar[OpenSearchChunkSearch]
     model: ClassVar[dict[str, Kept]]
+    off: ClassVar[set[Switch]]
+    # Of chunks whose text left its document: it is off still if it comes back soon.
+    unsure: ClassVar[set[Switch]]
     steps: ClassVar[int] = 0
     deaths: ClassVar[int] = 0
 
@@ -81,6 +94,7 @@ class Machine(RuleBasedStateMachine):
         if ahead:
             more["version"] = self.version_of(name) + ahead
         self.world.put(name, *content, **more)
+        self.leave(name, content)
         kept = self.model.get(name)
         if kept is None:
             self.model[name] = Kept(content, {"n": n})
@@ -128,26 +142,38 @@ class Machine(RuleBasedStateMachine):
             setattr(self.model[name], switch, value)
             self.world.change(name, **{switch: value})
 
+    @rule(name=NAMES, n=st.integers(0, 5), off=st.booleans())
+    def switch_a_chunk(self, name: str, n: int, off: bool) -> None:
+        live = self.list_live(name) if name in self.model else []
+        if live:
+            switch, chunk = live[n % len(live)]
+            with transaction(self.world.engine) as connection:
+                switch_chunk(connection, DEFAULT_TENANT, chunk.id, enabled=not off)
+            (self.off.add if off else self.off.discard)(switch)
+            stays = switch in list_switches(name, self.model[name].content)
+            (self.unsure.discard if stays else self.unsure.add)(switch)
+
     @rule(name=NAMES)
     def delete(self, name: str) -> None:
         if self.version_of(name):
             self.world.delete(name)
+            self.leave(name, ())
             self.model.pop(name, None)
 
     # ---- workers
 
-    @rule(pick=st.randoms(use_true_random=False))
+    @rule(pick=DICE)
     def work(self, pick: random.Random) -> None:
         waiting = self.world.list_waiting()
         if waiting:
             self.try_to(pick.choice(waiting))
 
-    @rule(pick=st.randoms(use_true_random=False), call=CALLS, after=st.booleans())
+    @rule(pick=DICE, call=CALLS, after=st.booleans())
     def work_and_die(self, pick: random.Random, call: int, after: bool) -> None:
         self.interrupt(pick, call, self.die, after=after)
 
     @rule(
-        pick=st.randoms(use_true_random=False),
+        pick=DICE,
         call=CALLS,
         after=st.booleans(),
         name=NAMES,
@@ -162,7 +188,7 @@ class Machine(RuleBasedStateMachine):
 
         self.interrupt(pick, call, overtake, after=after)
 
-    @rule(pick=st.randoms(use_true_random=False), call=CALLS, name=NAMES)
+    @rule(pick=DICE, call=CALLS, name=NAMES)
     def work_and_be_deleted(self, pick: random.Random, call: int, name: str) -> None:
         def overtake() -> None:
             self.delete(name)
@@ -170,7 +196,7 @@ class Machine(RuleBasedStateMachine):
 
         self.interrupt(pick, call, overtake, after=False)
 
-    @rule(pick=st.randoms(use_true_random=False))
+    @rule(pick=DICE)
     def two_work_at_once(self, pick: random.Random) -> None:
         waiting = self.world.list_waiting()
         if waiting:
@@ -186,13 +212,13 @@ class Machine(RuleBasedStateMachine):
             for worker in workers:
                 worker.join()
 
-    @rule(pick=st.randoms(use_true_random=False))
+    @rule(pick=DICE)
     def deliver_again_late_and_in_any_order(self, pick: random.Random) -> None:
         sent = self.world.sent[-20:]
         for change in pick.sample(sent, min(3, len(sent))):
             self.try_to(change)
 
-    @rule(pick=st.randoms(use_true_random=False), call=CALLS, after=st.booleans())
+    @rule(pick=DICE, call=CALLS, after=st.booleans())
     def reconcile_and_work_meanwhile(self, pick: random.Random, call: int, after: bool) -> None:
         self.world.calls.plan(call, lambda: self.work_inside(pick), after=after)
         reconcile(self.parts)
@@ -205,7 +231,7 @@ class Machine(RuleBasedStateMachine):
             reconcile(self.parts)
         self.world.calls.forget()
 
-    @rule(pick=st.randoms(use_true_random=False), call=CALLS, rarely=st.integers(0, 9))
+    @rule(pick=DICE, call=CALLS, rarely=st.integers(0, 9))
     def build_anew_and_work_meanwhile(self, pick: random.Random, call: int, rarely: int) -> None:
         if rarely == 0:
             self.world.calls.plan(call, lambda: self.work_inside(pick))
@@ -228,6 +254,7 @@ class Machine(RuleBasedStateMachine):
         assert again.sum().differing == 0
         for name in "abcdef":
             self.check(name)
+            self.check_switches(name)
         listed = world.index.list_chunks(world.dataset.space, None, None, 10_000)
         kept = world.rows("SELECT id::text, index_version FROM chunks WHERE index_version > 0")
         assert {each.chunk_id: each.version for each in listed} == dict(kept)
@@ -247,13 +274,24 @@ class Machine(RuleBasedStateMachine):
                 kept.archived,
             )
 
+    def check_switches(self, name: str) -> None:
+        live = self.list_live(name) if name in self.model else []
+        off = {switch for switch, chunk in live if not chunk.enabled}
+        said = {switch for switch in self.off if switch.name == name}
+        assert {each for each, _ in live} & said - self.unsure == off - self.unsure
+        self.unsure.update(said.difference(each for each, _ in live))
+        self.unsure.difference_update(each for each, _ in live)
+        self.off.difference_update(said - off)
+        self.off.update(off)
+
     def list_seen(self, word: str) -> list[str]:
         """The documents that queries find by a word, as often as they hold it."""
         return [
             name
             for name, kept in self.model.items()
             if kept.enabled and not kept.archived
-            for _ in range(kept.content.count(word))
+            for each in list_switches(name, kept.content)
+            if each.text == word and each not in self.off
         ]
 
     def find(self, word: str) -> list[str]:
@@ -268,6 +306,17 @@ class Machine(RuleBasedStateMachine):
         return sorted(each.title for each in found.values())
 
     # ---- how it is done
+
+    def leave(self, name: str, content: tuple[str, ...]) -> None:
+        """Notes that a document holds this from now on, and nothing else."""
+        stays = list_switches(name, content)
+        self.unsure.update(each for each in self.off if each.name == name and each not in stays)
+
+    def list_live(self, name: str) -> list[tuple[Switch, LiveChunk]]:
+        with read(self.world.engine) as connection:
+            chunks = list_live(connection, self.world.find(name), 0, 100)
+        switches = list_switches(name, [chunk.text for chunk in chunks])
+        return list(zip(switches, chunks, strict=True))
 
     def version_of(self, name: str) -> int:
         rows = self.world.rows(
@@ -297,6 +346,10 @@ class Machine(RuleBasedStateMachine):
         raise Crash
 
 
+def list_switches(name: str, texts: Sequence[str]) -> list[Switch]:
+    return [Switch(name, text, texts[:n].count(text)) for n, text in enumerate(texts)]
+
+
 def test_whatever_is_done_both_stores_equal_the_model(
     database: Engine,
     search: SearchEngine,
@@ -314,7 +367,7 @@ def test_whatever_is_done_both_stores_equal_the_model(
     )
     Machine.search = OpenSearchChunkSearch(search, module_index_prefix)
     Machine.world.index.ensure(Machine.world.dataset.space)
-    Machine.model = {}
+    Machine.model, Machine.off, Machine.unsure = {}, set(), set()
     Machine.steps = Machine.deaths = 0
     machine = seed(number)(Machine)
     run_state_machine_as_test(

@@ -26,7 +26,15 @@ from shared.settings import Settings
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
-SOURCE = ("functions", "shared", "local", "bench", "tests/conftest.py", "template.yaml")
+SOURCE = (
+    "functions",
+    "shared",
+    "local",
+    "bench",
+    "tests/conftest.py",
+    "tests/soak",
+    "template.yaml",
+)
 
 BODIES: dict[str, type[BaseModel]] = {
     "POST /v1/retrieve": RetrieveBody,

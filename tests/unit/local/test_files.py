@@ -63,6 +63,20 @@ def test_a_file_that_can_be_no_document_is_refused(tmp_path: Path) -> None:
         read_file(SourceFile(tmp_path / "gone.md", "gone.md"))
 
 
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    write(tmp_path / "x.md")
+    for pipe in ("pipe.md", "x.md.metadata.json"):
+        os.mkfifo(tmp_path / pipe)
+    for name in ("pipe.md", "x.md"):
+        with pytest.raises(DocumentRefused, match="is no regular file"):
+            read_file(SourceFile(tmp_path / name, name))
+
+
+def test_a_name_may_be_as_long_as_the_file_system_takes(tmp_path: Path) -> None:
+    name = "款" * 84 + ".md"  # 255 bytes: no sidecar can be beside it
+    assert read_file(SourceFile(write(tmp_path / name), name)).metadata == {}
+
+
 KNOWN = {
     "name": "x.md",
     "source": None,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local.loop import IngestLoop
+from local.loop import MOST_TOGETHER, IngestLoop
 from shared.errors import DatabaseUnavailable
 from shared.model import Action, Change
 from shared.queue.local import LocalQueue
@@ -35,10 +35,11 @@ class Outbox:
             return self.waiting[:most]
 
     def handle(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
-        done = read_change(event["Records"][0]["body"])
         with self.lock:
-            self.handled.append(done)
-            self.waiting.remove(done)
+            for record in event["Records"]:
+                done = read_change(record["body"])
+                self.handled.append(done)
+                self.waiting.remove(done)
             if not self.waiting:
                 self.empty.set()
         return FINE
@@ -61,6 +62,18 @@ def test_all_work_is_handed_out_as_sqs_events() -> None:
     outbox = Outbox(*work)
     assert run(outbox.find, outbox.handle, outbox.empty)
     assert sorted(c.document_id for c in outbox.handled) == sorted(c.document_id for c in work)
+
+
+def test_much_work_comes_in_events_of_a_few() -> None:
+    sizes: list[int] = []
+    outbox = Outbox(*(change() for _ in range(64)))
+
+    def handle(event: Mapping[str, Any]) -> Mapping[str, Any]:
+        sizes.append(len(event["Records"]))
+        return outbox.handle(event)
+
+    run(outbox.find, handle, outbox.empty, workers=2)
+    assert max(sizes) == MOST_TOGETHER
 
 
 def test_events_are_read_by_the_batch_processor() -> None:

@@ -252,9 +252,9 @@ def test_batches_of_two_threads_at_once_are_kept_apart(
     both_begun = threading.Barrier(2, timeout=20)
     take_one = handler._take_one
 
-    def meet(*arguments: Any) -> None:
+    def meet(*arguments: Any) -> Any:
         both_begun.wait()
-        take_one(*arguments)
+        return take_one(*arguments)
 
     monkeypatch.setattr(handler, "_take_one", meet)
     with ThreadPoolExecutor(2) as pool:

@@ -1,6 +1,7 @@
 """Documents over the real PostgreSQL and an index in memory whose every call can be interrupted."""
 
 import json
+import time
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -263,6 +264,18 @@ class World:
         with read(self.engine) as connection:
             parameters |= {"dataset": self.dataset.id}
             return [tuple(row) for row in connection.execute(text(statement), parameters)]
+
+    def wait_for_lock(self) -> None:
+        """Returns once somebody waits for a lock of the database."""
+        waiting = (
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND wait_event_type = 'Lock' AND :dataset != ''"
+        )
+        for _ in range(1000):
+            if self.rows(waiting) != [(0,)]:
+                return
+            time.sleep(0.01)
+        raise AssertionError("nobody waits")
 
     def live_ids(self) -> list[str]:
         """The chunks that PostgreSQL says the index must hold, sorted."""

@@ -175,6 +175,9 @@ def test_o04_a_stale_version_is_409_naming_both(app: App, dataset: str) -> None:
         assert "version 7" in answer.json()["detail"]
     same = app.send(dataset, name="a", chunks=[chunk], external_id="stale", version=7)
     assert same.status_code == 201
+    # What a sender does whose numbers begin anew.
+    unnumbered = app.put(dataset, "a", near("two", 0.5), external_id="stale")
+    assert unnumbered["version"] == 8
 
 
 def test_a_batch_answers_for_each_document(app: App, dataset: str) -> None:

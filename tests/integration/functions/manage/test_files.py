@@ -252,10 +252,31 @@ def test_many_files_are_each_judged_and_answered_alone(app: App) -> None:
     assert (updated["id"], updated["version"]) == (shipping["id"], 2)
 
 
+def test_what_a_file_among_many_says_of_itself_is_refused_at_its_place(app: App) -> None:
+    dataset = app.economy()
+    field = {"name": "year", "type": "number"}
+    fields = f"/v1/datasets/{dataset}/metadata-fields"
+    assert app.client.post(fields, json=field).status_code == 201
+    answer = post(
+        app,
+        dataset,
+        ("a.txt", b"words"),
+        ("b.txt", b"words"),
+        ("b.txt.metadata.json", b'{"metadataAttributes": {"year": "new"}}'),
+        ("c.md", b"---\nyear: new\n---\nwords"),
+        path="/batch",
+    )
+    _, sidecar, front_matter = answer.json()["documents"]
+    assert sidecar["errors"][0]["pointer"] == "/documents/1/metadata/year"
+    assert front_matter["errors"][0]["pointer"] == "/documents/2"
+
+
 @pytest.mark.parametrize(
     ("files", "fields", "pointer"),
     [
         ([], {"name": "x"}, "/name"),
+        ([("a.txt", b"x"), ("b.txt", b"x"), ("a.txt", b"y")], {}, "/file"),
+        ([("a.txt", b"x"), *[("a.txt.metadata.json", b"{}")] * 2], {}, "/file"),
         ([("a.txt", b"x")], {"metadata": "{}"}, "/metadata"),
         ([(f"{n}.txt", b"x") for n in range(501)], {}, "/file"),
     ],

@@ -1,5 +1,8 @@
 """Deleted datasets, where the request that deleted them got no further than that."""
 
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
 import pytest
 from sqlalchemy import text
 
@@ -7,7 +10,7 @@ from functions.reconcile.parts import Parts
 from functions.reconcile.pipeline import reconcile
 from shared.errors import IndexUnavailable
 from shared.model import Action
-from shared.postgres import removals
+from shared.postgres import outbox, removals
 from shared.postgres.engine import transaction
 from shared.queue.messages import read_change
 from shared.settings import DEFAULT_TENANT
@@ -72,6 +75,36 @@ def test_what_was_written_while_it_was_marked_goes_too(world: World, parts: Part
         world.settle()
     reconcile(parts)
     assert count(world) == (0, 0, 0, 0)
+
+
+def test_what_is_being_written_while_it_is_forgotten_leaves_nothing_behind(
+    world: World, parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = outbox.put
+
+    def forget() -> None:
+        with transaction(world.engine) as connection:
+            removals.forget_dataset(connection, world.dataset.id)
+
+    def put_and_wait(*args: Any) -> None:
+        monkeypatch.setattr(outbox, "put", put)
+        put(*args)
+        mark(world)
+        forgetting.append(pool.submit(forget))
+        world.wait_for_lock()
+
+    forgetting: list[Future[None]] = []
+    monkeypatch.setattr(outbox, "put", put_and_wait)
+    with ThreadPoolExecutor(1) as pool:
+        world.put("late", "text")
+        forgetting[0].result()
+    for _ in range(2):
+        reconcile(parts)
+        world.settle()
+    reconcile(parts)
+    assert count(world) == (0, 0, 0, 0)
+    assert not world.content.kept
+    assert world.index.list_ids(world.dataset.id) == []
 
 
 def test_without_time_nothing_of_it_is_begun(

@@ -1,7 +1,6 @@
 """Fields that are counted, renamed and deleted while documents are written, over PostgreSQL."""
 
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -280,18 +279,6 @@ def hold_open(world: World, write: Callable[[Any], None]) -> tuple[threading.Thr
     return thread, end
 
 
-def wait_for_lock(world: World) -> None:
-    for _ in range(1000):
-        [(waiting,)] = world.rows(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-            " AND wait_event_type = 'Lock' AND :dataset != ''"
-        )
-        if waiting:
-            return
-        time.sleep(0.01)
-    raise AssertionError("nobody waits")
-
-
 def test_a_write_that_began_before_the_rename_does_not_keep_the_old_name(world: World) -> None:
     put_all(world, {"old": 1}, {"a": 1})
 
@@ -302,7 +289,7 @@ def test_a_write_that_began_before_the_rename_does_not_keep_the_old_name(world: 
     writer, end = hold_open(world, write)
     with ThreadPoolExecutor(1) as pool:
         renamed = pool.submit(move, world, "old", "new")
-        wait_for_lock(world)
+        world.wait_for_lock()
         end.set()
         assert renamed.result(ENOUGH) == 0
     writer.join()
@@ -319,7 +306,7 @@ def test_a_write_that_waits_for_the_rename_follows_it(world: World) -> None:
     mover, end = hold_open(world, begin)
     with ThreadPoolExecutor(1) as pool:
         changed = pool.submit(world.change, "d1", doc_metadata={"old": 2})
-        wait_for_lock(world)
+        world.wait_for_lock()
         end.set()
         assert changed.result(ENOUGH).metadata == {"new": 2}
     mover.join()

@@ -33,13 +33,15 @@ def test_l26_attributes_with_their_types_are_taken_too() -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"{", "Expecting"),
+        (b"{\n", "it is not JSON: line 2, Expecting"),
+        ("é".encode("latin-1"), "it is not UTF-8 at byte 0"),
+        (b"9" * 5_000, "too many digits"),
         (b"[]", "it is not"),
         (b'{"lang": "en"}', "it is not"),
         (b'{"metadataAttributes": []}', "/metadataAttributes"),
         (b'{"metadataAttributes": {"source": "x"}}', "/metadataAttributes/source"),
         (b'{"metadataAttributes": {"a": "\\u0000"}}', "NUL"),
-        (b"[" * 100_000, "recursion"),
+        (b"[" * 100_000, "it nests too deep"),
     ],
 )
 def test_what_is_none_is_refused_in_words(data: bytes, words: str) -> None:

@@ -90,6 +90,7 @@ def list_pointers(refusal: InvalidRequest) -> list[str]:
         ("empty", MISSING, Not(IsFilled("f"))),
         ("empty", None, Not(IsFilled("f"))),
         ("empty", "{{left over}}", Not(IsFilled("f"))),
+        ("empty", ["left over"], Not(IsFilled("f"))),
         ("not empty", MISSING, IsFilled("f")),
         (">", 5.0, Compares("f", Reading.NUMBERS, Relation.GREATER, 5)),
         ("<", " 5 ", Compares("f", Reading.NUMBERS, Relation.LESS, 5)),
