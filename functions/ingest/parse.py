@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from functions.ingest.document import ParsedDocument
-from functions.ingest.formats.plain import read_markdown, read_plain, read_text
+from functions.ingest.formats.plain import read_plain, read_text
 from functions.ingest.reader import FileReader
 from shared.errors import DocumentRefused
 from shared.files.media import Format, split_media_type
@@ -25,6 +25,4 @@ def parse(load: Callable[[], bytes], media_type: str, reader: FileReader) -> Par
         raise DocumentRefused("unsupported", f"Files of type {media_type} can't be read.")
     if format_ is Format.PLAIN:
         return read_plain(read_text(load(), charset))
-    if format_ is Format.MARKDOWN:
-        return read_markdown(read_text(load(), charset))
-    return reader.read(format_, load(), charset)
+    return reader.read(format_, load, charset)

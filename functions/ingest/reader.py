@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -48,24 +49,37 @@ class FileReader:
         self._lock = threading.Lock()
         atexit.register(self.close)
 
-    def read(self, format_: Format, data: bytes, charset: str | None) -> ParsedDocument:
+    def read(
+        self, format_: Format, load: Callable[[], bytes], charset: str | None
+    ) -> ParsedDocument:
         """Returns what a file holds.
+
+        Args:
+            format_: any but plain text.
+            load: returns its bytes, which nobody keeps longer than they are needed.
+            charset: what the sender says they are written in, where they are text.
 
         Raises:
             DocumentRefused: it can't be used, or takes too much memory or time.
         """
-        process = self._take()
-        answer = process.ask(Request(format_, data, charset, self._options, *self._limits))
-        if answer.is_spent:
-            process.end()
-        else:
-            with self._lock:
-                self._idle.append(process)
+        process, is_spent = self._take(), False
+        try:
+            answer = process.ask(Request(format_, load(), charset, self._options, *self._limits))
+            is_spent = answer.is_spent
+        finally:
+            self._put_back(process, is_spent=is_spent)
         if answer.cause is not None:
             logger.info("a file can't be read", format=format_, cause=answer.cause)
         if isinstance(answer.result, DocumentRefused):
             raise answer.result
         return answer.result
+
+    def _put_back(self, process: "_Process", *, is_spent: bool) -> None:
+        if is_spent or not process.is_running():
+            process.end()
+            return
+        with self._lock:
+            self._idle.append(process)
 
     def close(self) -> None:
         """Ends the processes that wait."""
@@ -111,17 +125,19 @@ class _Process:
 
     def ask(self, request: Request) -> Answer:
         """Returns the answer; raises `DocumentRefused`, and is at an end, where there is none."""
-        watch = threading.Timer(request.seconds * _PATIENCE, self._give_up)
+        seconds = request.seconds
+        watch = threading.Timer(seconds * _PATIENCE, self._give_up)
         watch.start()
         try:
             write_request(self._requests, request)
+            del request  # or file and text would be there at once
             answer = read_answer(self._answers)
         except BrokenPipeError:
             answer = None
         finally:
             watch.cancel()
         if answer is None:
-            raise self._explain(request.seconds)
+            raise self._explain(seconds)
         return answer
 
     def end(self) -> None:

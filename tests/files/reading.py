@@ -2,7 +2,7 @@
 
 from functions.ingest.document import ParsedDocument
 from functions.ingest.formats.options import Options
-from functions.ingest.formats.plain import read_markdown, read_plain, read_text
+from functions.ingest.formats.plain import read_plain, read_text
 from functions.ingest.formats.read import read
 from shared.errors import DocumentRefused
 from shared.files.media import Format
@@ -13,7 +13,7 @@ def read_as_plain(data: bytes) -> ParsedDocument:
 
 
 def read_as_markdown(data: bytes) -> ParsedDocument:
-    return read_markdown(read_text(data, None))
+    return read_file(Format.MARKDOWN, data)
 
 
 def read_file(

@@ -74,7 +74,7 @@ reader = FileReader(Options())
 for file in sorted(pathlib.Path({folder!r}).iterdir()):
     data = file.read_bytes()
     format_, charset = split_media_type(find_media_type(file.name, "", data))
-    document = reader.read(format_, data, charset)
+    document = reader.read(format_, lambda: data, charset)
     print(json.dumps([file.name, document.text, document.encoding]))
 """
 
@@ -91,6 +91,7 @@ def test_ingest_reads_every_format_with_what_is_shipped(
         "f.pdf": encrypt(write_pdf([show("needle")]), "", "owner", "AES-256"),
         "g.pptx": write_pptx("needle"),
         "h.xlsx": write_xlsx(["needle"]),
+        "j.md": b"---\ntitle: x\n---\n# needle",
         "i.csv": "a,b\n1,needle à peine déjà reçu\n".encode("cp1252"),
     }
     for name, data in files.items():

@@ -1,4 +1,4 @@
-"""Finds the headings of a Markdown text, as CommonMark defines them."""
+"""Markdown: the text as it is, its headings as CommonMark defines them, and its front matter."""
 
 import re
 from collections.abc import Sequence
@@ -7,13 +7,38 @@ from itertools import pairwise
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from functions.ingest.document import Heading
+from functions.ingest.document import Heading, ParsedDocument
+from functions.ingest.formats.options import Options
+from functions.ingest.formats.plain import read_text
+from shared.errors import DocumentRefused
+from shared.files.front_matter import read_front_matter
 from shared.model import Span
 
+CALLED = "Markdown"
+
+_WORD = re.compile(r"\S")
 _LONGEST_TITLE = 1000  # characters of markup that are read; no title is longer
 _MARKUP = re.compile(r"[\\`*_\[\]<>!&\n]")  # a title with none of these is plain already
 _BLOCKS = MarkdownIt("commonmark").disable("inline")  # only a heading's own words need inline rules
 _INLINE = MarkdownIt("commonmark")
+
+
+def read(data: bytes, charset: str | None, _options: Options) -> ParsedDocument:
+    """Returns a text with its headings; its front matter is metadata, and not cut."""
+    decoded = read_text(data, charset)
+    text, front = decoded.text, read_front_matter(decoded.text)
+    if _WORD.search(text, front.start) is None:
+        raise DocumentRefused("no_text", "The file holds nothing but front matter.")
+    title = front.fields.get("title")
+    return ParsedDocument(
+        text=text,
+        start=front.start,
+        headings=find_headings(text, front.end),
+        title=title if isinstance(title, str) and title.strip() else None,
+        encoding=decoded.encoding,
+        guessed=decoded.guessed,
+        left_out=[f"front matter as metadata: {front.problem}"] if front.problem else [],
+    )
 
 
 def find_headings(text: str, start: int = 0) -> Sequence[Heading]:

@@ -1,14 +1,8 @@
-"""Files that are text already: plain text, Markdown, and what other formats are decoded from."""
-
-import re
+"""Plain text, and the text that other formats are written in."""
 
 from functions.ingest.document import ParsedDocument
-from functions.ingest.formats.markdown import find_headings
 from shared.errors import DocumentRefused
 from shared.files.decode import Decoded, decode
-from shared.files.front_matter import read_front_matter
-
-_WORD = re.compile(r"\S")
 
 
 def read_text(data: bytes, charset: str | None) -> Decoded:
@@ -35,20 +29,3 @@ def read_text(data: bytes, charset: str | None) -> Decoded:
 def read_plain(decoded: Decoded) -> ParsedDocument:
     """Returns a plain text as it is."""
     return ParsedDocument(text=decoded.text, encoding=decoded.encoding, guessed=decoded.guessed)
-
-
-def read_markdown(decoded: Decoded) -> ParsedDocument:
-    """Returns a Markdown text with its headings; its front matter is metadata, and not cut."""
-    text, front = decoded.text, read_front_matter(decoded.text)
-    if _WORD.search(text, front.start) is None:
-        raise DocumentRefused("no_text", "The file holds nothing but front matter.")
-    title = front.fields.get("title")
-    return ParsedDocument(
-        text=text,
-        start=front.start,
-        headings=find_headings(text, front.end),
-        title=title if isinstance(title, str) and title.strip() else None,
-        encoding=decoded.encoding,
-        guessed=decoded.guessed,
-        left_out=[f"front matter as metadata: {front.problem}"] if front.problem else [],
-    )

@@ -12,6 +12,7 @@ from shared.errors import DocumentRefused
 from shared.files.media import Format
 
 _MODULES = {
+    Format.MARKDOWN: "markdown",
     Format.HTML: "html",
     Format.CSV: "delimited",
     Format.TSV: "delimited",
@@ -29,7 +30,7 @@ def read(format_: Format, data: bytes, charset: str | None, options: Options) ->
     """Returns what a file holds.
 
     Args:
-        format_: any but plain text and Markdown.
+        format_: any but plain text.
         data: its bytes.
         charset: what the sender says they are written in, where they are text.
         options: what bounds it.

@@ -38,16 +38,17 @@ def list_children() -> set[int]:
 
 
 def is_readable(reader: FileReader) -> bool:
-    return reader.read(Format.JSON, b'{"a": 1}', None).text == "a: 1"
+    return reader.read(Format.JSON, lambda: b'{"a": 1}', None).text == "a: 1"
 
 
 def test_a_process_stays_for_the_next_file_of_any_format(reader: FileReader) -> None:
     before = list_children()
-    assert reader.read(Format.PDF, write_pdf([show("words")]), None).text == "words"
+    assert reader.read(Format.PDF, lambda: write_pdf([show("words")]), None).text == "words"
     started = list_children() - before
     assert len(started) == 1
-    assert reader.read(Format.XLSX, write_xlsx(["x"]), None).text == "Sheet\n\nx"
-    assert reader.read(Format.HTML, b"<p hidden>all", None).text == "all"  # as the options say
+    assert reader.read(Format.XLSX, lambda: write_xlsx(["x"]), None).text == "Sheet\n\nx"
+    hidden = reader.read(Format.HTML, lambda: b"<p hidden>all", None)
+    assert hidden.text == "all"  # as the options say
     assert list_children() - before == started
     reader.close()
     assert list_children() == before
@@ -68,8 +69,20 @@ def test_a_refusal_comes_through_and_the_process_stays(reader: FileReader) -> No
     assert is_readable(reader)
     started = list_children()
     with pytest.raises(DocumentRefused, match="is no JSON: line 1") as refused:
-        reader.read(Format.JSON, b"{", None)
+        reader.read(Format.JSON, lambda: b"{", None)
     assert refused.value.code == "broken"
+    assert is_readable(reader)
+    assert list_children() == started
+
+
+def test_bytes_that_are_not_there_cost_no_process(reader: FileReader) -> None:
+    def load() -> bytes:
+        raise DocumentRefused("internal", "its content is not there")
+
+    assert is_readable(reader)
+    started = list_children()
+    with pytest.raises(DocumentRefused, match="not there"):
+        reader.read(Format.JSON, load, None)
     assert is_readable(reader)
     assert list_children() == started
 
@@ -77,14 +90,14 @@ def test_a_refusal_comes_through_and_the_process_stays(reader: FileReader) -> No
 def test_a_file_that_takes_too_long_is_given_up() -> None:
     reader = FileReader(Options(), seconds=1)
     with pytest.raises(DocumentRefused, match="takes over 1 seconds") as refused:
-        reader.read(Format.HTML, b"<div>" * 400_000, None)
+        reader.read(Format.HTML, lambda: b"<div>" * 400_000, None)
     assert refused.value.code == "too_large"
     reader.close()
 
 
 def test_a_file_that_takes_too_much_memory_is_given_up(reader: FileReader) -> None:
     with pytest.raises(DocumentRefused, match="more memory than") as refused:
-        reader.read(Format.JSON, b"[" + b"[]," * 4_000_000 + b"[]]", None)
+        reader.read(Format.JSON, lambda: b"[" + b"[]," * 4_000_000 + b"[]]", None)
     assert refused.value.code == "expands_too_far"
     assert is_readable(reader)
 
@@ -95,7 +108,7 @@ def test_l15_a_format_in_the_last_row_takes_neither_time_nor_memory() -> None:
     book.active.append([1, 2])
     book.active["A1048576"].font = Font(bold=True)
     reader = FileReader(Options(), seconds=5, memory=200_000_000)
-    assert reader.read(Format.XLSX, save(book), None).text == "Sheet\n\na | b\n\na: 1\nb: 2"
+    assert reader.read(Format.XLSX, lambda: save(book), None).text == "Sheet\n\na | b\n\na: 1\nb: 2"
     reader.close()
 
 
@@ -111,7 +124,7 @@ def test_a_process_that_died_while_it_waited_is_replaced(reader: FileReader) -> 
 def test_threads_have_a_process_each(reader: FileReader) -> None:
     data = write_pdf([show(f"page {n}") for n in range(40)])
     with ThreadPoolExecutor(3) as threads:
-        read = [threads.submit(reader.read, Format.PDF, data, None) for _ in range(9)]
+        read = [threads.submit(reader.read, Format.PDF, lambda: data, None) for _ in range(9)]
     assert {len(each.result().pages) for each in read} == {40}
 
 

@@ -1,6 +1,8 @@
 import pytest
 
 from functions.ingest.formats.markdown import find_headings
+from shared.errors import DocumentRefused
+from tests.files.reading import read_as_markdown
 
 
 def list_headings(text: str) -> list[tuple[int, str, str]]:
@@ -84,3 +86,30 @@ def test_a_huge_title_is_cut() -> None:
     (heading,) = find_headings("# " + "[" * 200_000)
     assert len(heading.title) == 1000
     assert heading.span.end == 200_002
+
+
+def test_front_matter_is_no_text_and_gives_the_title() -> None:
+    document = read_as_markdown(b"---\ntitle: The fees\n---\n# A\n\nb: c\n---\n")
+    assert (document.title, document.start) == ("The fees", 24)
+    assert [(h.level, h.title) for h in document.headings] == [(1, "A"), (2, "b: c")]
+    assert document.text[document.headings[0].span.start :].startswith("# A")
+
+
+@pytest.mark.parametrize("title", ["", "title: 5", "title: ''", "title: [x]", "name: x"])
+def test_a_title_is_a_text(title: str) -> None:
+    assert read_as_markdown(f"---\na: 1\n{title}\n---\nx".encode()).title is None
+
+
+def test_front_matter_that_can_t_be_read_is_text_without_headings_and_reported() -> None:
+    document = read_as_markdown(b"---\ntitle: a: b\n---\n# A\n")
+    assert document.start == 0
+    assert [h.title for h in document.headings] == ["A"]
+    assert document.left_out == [
+        "front matter as metadata: line 1: mapping values are not allowed in this context"
+    ]
+
+
+def test_nothing_but_front_matter_is_no_text() -> None:
+    with pytest.raises(DocumentRefused, match="nothing but front matter") as refused:
+        read_as_markdown(b"---\ntitle: x\n---\n\n")
+    assert refused.value.code == "no_text"

@@ -11,7 +11,7 @@ from tests.files.office import write_docx, write_pptx, write_xlsx
 from tests.files.pdf import show, write_pdf
 from tests.files.reading import read_as_markdown, read_as_plain, read_file, refuse
 
-READ_HERE = {Format.PLAIN, Format.MARKDOWN}
+READ_HERE = {Format.PLAIN}
 JPEG = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00" + bytes(range(256)) * 8
 OTHERS = [each for each in Format if each not in READ_HERE]
 
