@@ -286,9 +286,11 @@ PROTECTED = [
     ("POST", "/v1/datasets"),
     ("GET", "/v1/datasets/x"),
     ("PATCH", "/v1/datasets/x"),
+    ("DELETE", "/v1/datasets/x"),
     ("GET", "/v1/datasets/x/documents"),
     ("POST", "/v1/datasets/x/documents"),
     ("POST", "/v1/datasets/x/documents/batch"),
+    ("POST", "/v1/datasets/x/documents/uploads"),
     ("GET", "/v1/datasets/x/metadata-fields"),
     ("POST", "/v1/datasets/x/metadata-fields"),
     ("PATCH", "/v1/datasets/x/metadata-fields/x"),
@@ -298,6 +300,7 @@ PROTECTED = [
     ("DELETE", "/v1/documents/x"),
     ("POST", "/v1/documents/x/retry"),
     ("GET", "/v1/documents/x/chunks"),
+    ("PATCH", "/v1/chunks/x"),
     ("POST", "/v1/retrieve"),
 ]
 
@@ -337,6 +340,7 @@ def test_the_openapi_document_lists_every_route(app: App) -> None:
     assert waiting == {
         ("POST", "/v1/datasets/{dataset_id}/documents"),
         ("POST", "/v1/datasets/{dataset_id}/documents/batch"),
+        ("DELETE", "/v1/datasets/{dataset_id}"),
         ("DELETE", "/v1/documents/{document_id}"),
         ("POST", "/v1/documents/{document_id}/retry"),
     }
