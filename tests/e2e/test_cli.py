@@ -301,10 +301,12 @@ def test_o18_both_stores_are_compared_and_brought_into_step(
     assert found[0]["title"] == "refund.md"
 
 
-def test_what_ended_in_error_is_tried_again(shell: Shell, serving: str) -> None:
+def test_what_ended_in_error_is_tried_again(shell: Shell, serving: str, tmp_path: Path) -> None:
     assert serving
-    _, err = shell.run("redrive")
-    assert err.endswith("0 documents were tried again, 0 failed.\n")
+    (tmp_path / "table.xlsx").write_bytes(b"PK\x03\x04 and nothing else")
+    shell.run("ingest", tmp_path, "--dataset", "tried", code=1)
+    _, err = shell.run("redrive", "--dataset", "tried", code=1)
+    assert err.endswith("1 documents were tried again, 1 failed.\n")
     _, err = shell.run("redrive", "--dataset", "nowhere", code=1)
     assert "There is no dataset 'nowhere'" in err
     _, err = shell.run("redrive", "--dataset", "d", "--dead-letters", "http://q", code=2)
