@@ -26,12 +26,15 @@ PLAIN = json.dumps({"metadata_map": [TRIPLE]})
         f"Here are the conditions {{as asked}}:\n\n```json\n{PLAIN}\n```",
         f"好的，条件如下：{PLAIN}",
         f"<think>Maybe {{'a': 1}} or {json.dumps({'metadata_map': [OTHER]})}?</think>\n{PLAIN}",
+        f"\n<think>{json.dumps([OTHER])}</think>\n{PLAIN}",
+        f"<think>Short.</think>{PLAIN}</think>",
         f"{PLAIN}\n\nAgain:\n{PLAIN}",
         json.dumps({"conditions": [TRIPLE]}),
         json.dumps({"metadata_map": TRIPLE}),
         json.dumps([TRIPLE]),
         json.dumps([{"metadata_map": [TRIPLE]}]),
         json.dumps(TRIPLE),
+        json.dumps(TRIPLE, indent=2),
         json.dumps({"metadata_map": [TRIPLE]}, indent=2),
         '{"metadata_map": [' + json.dumps(TRIPLE)[:-1] + ",},],}",
     ],
@@ -47,6 +50,7 @@ def test_a_condition_alone_may_have_the_words_of_manual_mode() -> None:
 
 def test_c04_a_bracket_that_begins_no_json_is_passed_by_alone() -> None:
     assert read_answer("{" + json.dumps([TRIPLE, OTHER])) == [TRIPLE, OTHER]
+    assert read_answer("{" + json.dumps([TRIPLE, OTHER], indent=2)) == [TRIPLE, OTHER]
 
 
 def test_an_object_in_a_list_is_for_others_to_judge_alone_or_not() -> None:
