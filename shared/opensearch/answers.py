@@ -56,9 +56,9 @@ def read_hits(answer: JsonObject) -> list[Hit]:
     return sorted(hits, key=_best_first)
 
 
-def ties_across(hits: Sequence[Hit], depth: int) -> bool:
-    """Tells whether the last of `depth` hits ties with the one behind it."""
-    return len(hits) > depth and hits[depth - 1].score == hits[depth].score
+def ties_beyond(hits: Sequence[Hit], depth: int, size: int) -> bool:
+    """Tells whether the last of `depth` hits ties with ones behind the `size` that were asked."""
+    return len(hits) == size and hits[depth - 1].score == hits[-1].score
 
 
 @_reading()

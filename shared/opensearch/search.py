@@ -15,6 +15,10 @@ from shared.opensearch.client import SearchEngine
 from shared.opensearch.mapping import SPACE_TYPE, alias_name
 from shared.opensearch.scores import inverse_document_frequency
 
+_SPARE = 32
+"""Hits beyond the depth that let ties at the cut be put in order here: they cost next to nothing,
+asking again as much as the search."""
+
 
 class OpenSearchChunkSearch:
     """Searches the index of an embedding space. A space without an index raises.
@@ -66,9 +70,10 @@ class OpenSearchChunkSearch:
         if not words:
             return []
         deadline = time.monotonic() + timeout
-        body = queries.text_body(scope, words, depth + 1, vector)
+        size = depth + _SPARE
+        body = queries.text_body(scope, words, size, vector)
         hits = answers.read_hits(self._search(scope.space, body, timeout))
-        if answers.ties_across(hits, depth):
+        if answers.ties_beyond(hits, depth, size):
             body = queries.ordered_text_body(scope, words, depth, vector)
             remaining = deadline - time.monotonic()
             hits = answers.read_hits(self._search(scope.space, body, remaining))

@@ -55,14 +55,16 @@ def test_a_chunk_id_is_read_from_its_column_where_nothing_was_sorted() -> None:
     assert found == [Hit("d", 2.0), Hit("b", 1.0), Hit("c", 1.0, 0.5)]
 
 
-def test_a_tie_across_the_cut_is_seen() -> None:
+def test_a_tie_that_may_go_on_behind_the_last_hit_is_seen() -> None:
     hits = [Hit("a", 3.0), Hit("b", 2.0), Hit("c", 2.0)]
-    assert [answers.ties_across(hits, depth) for depth in (1, 2, 3, 4)] == [
-        False,
-        True,
-        False,
-        False,
-    ]
+    assert not answers.ties_beyond(hits, 1, size=3)
+    assert answers.ties_beyond(hits, 2, size=3)
+
+
+def test_a_tie_within_what_came_is_none_beyond() -> None:
+    hits = [Hit("a", 3.0), Hit("b", 3.0), Hit("c", 2.0)]
+    assert not answers.ties_beyond(hits, 1, size=3)
+    assert not answers.ties_beyond(hits[:2], 1, size=3)
 
 
 def test_hits_carry_the_bm25_that_they_bring_along() -> None:
