@@ -33,7 +33,7 @@ from shared.model import Dataset, Vector
 from shared.opensearch.mapping import alias_name
 from shared.settings import DEFAULT_TENANT, Settings
 
-WARM = 300
+WARM = 1000
 """Queries that only warm up: the engine compiles its code as it goes."""
 
 EVERYTHING = {

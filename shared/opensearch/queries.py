@@ -156,14 +156,15 @@ def _documents(seqs: BitMap) -> Body:
 
 
 def _any_of(scope: SearchScope, clauses: Sequence[Body]) -> Body:
+    # As one required clause beside the filter, for which the engine still passes over what can't
+    # come in; with the clauses beside the filter themselves it looks at more.
     query = filter_scope(scope)
-    query["bool"] |= {"should": list(clauses), "minimum_should_match": 1}
+    query["bool"]["must"] = [{"bool": {"should": list(clauses)}}]
     return query
 
 
 def _match(words: Sequence[str]) -> list[Body]:
-    # One clause a word: the engine passes over what can't come in among clauses side by side, but
-    # not where they are one clause of a filtered query.
+    # One clause a word: a word that is repeated counts among the engine's most clauses only once.
     return [
         {"match": {"text": {"query": word, "boost": times}}}
         for word, times in Counter(words).items()
