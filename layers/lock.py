@@ -30,7 +30,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "urllib3",
     ),
     "web": ("fastapi", "mangum", "python-multipart"),
-    "search": ("jieba", "opensearch-py", "pystemmer", "rjieba"),
+    "search": ("jieba", "opensearch-py", "orjson", "pystemmer", "rjieba"),
     # pycryptodome is pypdf's, for files that are encrypted though nobody needs a password.
     "files": (
         "markdown-it-py",

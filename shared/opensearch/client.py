@@ -60,7 +60,7 @@ class SearchEngine:
         method: str,
         path: str,
         *,
-        body: str | None = None,
+        body: str | bytes | None = None,
         params: Mapping[str, str] | None = None,
         timeout: float | None = None,
     ) -> JsonObject:
@@ -88,7 +88,7 @@ class SearchEngine:
         self,
         method: str,
         path: str,
-        body: str | None,
+        body: str | bytes | None,
         params: Mapping[str, str] | None,
         deadline: float,
     ) -> JsonObject:

@@ -99,7 +99,7 @@ def _properties(space: EmbeddingSpace) -> dict[str, Any]:
 
 
 def chunk_source(chunk: IndexedChunk) -> dict[str, Any]:
-    """Returns a chunk as the index stores it."""
+    """Returns a chunk as the index stores it, its vector as an array."""
     source: dict[str, Any] = {
         "tenant": chunk.tenant_id,
         "dataset": chunk.dataset_id,
@@ -109,5 +109,5 @@ def chunk_source(chunk: IndexedChunk) -> dict[str, Any]:
         "keywords": list(chunk.keywords),
     }
     if chunk.vector is not None:
-        source["vector"] = chunk.vector.tolist()
+        source["vector"] = chunk.vector
     return source

@@ -50,7 +50,7 @@ def refuse_serverless(engine: SearchEngine, prefix: str) -> None:
     Raises:
         ConfigurationError: when it refuses them, as Serverless vector collections do.
     """
-    probe = Write("probe", is_delete=False, lines='{"index":{"_id":"probe"}}\n{}\n')
+    probe = Write("probe", is_delete=False, lines=b'{"index":{"_id":"probe"}}\n{}\n')
     path = f"/{prefix}-probe/_bulk"
     try:
         answer = engine.request("POST", path, body=probe.lines, params=bulk.ALIAS_ONLY)

@@ -4,7 +4,6 @@ always finds the old text or the new one.
 """
 
 from collections.abc import Callable, Iterator
-from itertools import cycle
 from pathlib import Path
 from typing import ClassVar
 
@@ -122,25 +121,36 @@ class Delete(Way):
 
 
 class CutAnew(Way):
-    name = "cut"
-    sizes = cycle([60, 120])
+    """One document, cut to another size and back: as many chunks more, or fewer."""
+
+    size: ClassVar[int]
+    other: ClassVar[int]
 
     def prepare(self) -> None:
-        if not self.version:
-            self.version = 1
-            self.settle(self.place.put_text(self.name, self.version))
+        if "cut" not in self.place.expected:
+            self.settle(self.place.put_text("cut", 1))
+        if self.place.world.dataset.chunking.size != self.other:
+            self.settle(self.place.cut_anew(self.other))
 
     def change(self) -> Change:
-        return self.place.cut_anew(next(self.sizes))
+        return self.place.cut_anew(self.size)
 
     def list_words(self) -> str:
-        return f"{self.name}v{self.version}"
+        return "cutv1"
+
+
+class CutSmaller(CutAnew):
+    name, size, other = "cut smaller", 60, 120
+
+
+class CutLarger(CutAnew):
+    name, size, other = "cut larger", 120, 60
 
 
 def test_a_process_that_is_killed_anywhere_loses_and_leaves_nothing(
     place: Place, nursery: Nursery, say: Callable[[str], None]
 ) -> None:
-    ways = [Create, Update, Delete, CutAnew]
+    ways = [Create, Update, Delete, CutSmaller, CutLarger]
     kills = {way.name: kill_everywhere(way(place, nursery)) for way in ways}
     killed = sum(at_steps + inside_bulks for at_steps, inside_bulks in kills.values())
     say(f"{killed} kills, at steps and inside bulks: {kills}")

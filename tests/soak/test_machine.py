@@ -44,7 +44,7 @@ from tests.soak.sizes import choose
 from tests.soak.watched import WatchedIndex
 
 STEPS_EACH = 50
-EXAMPLES = choose(7, 42)
+EXAMPLES = choose(7, 45)
 NAMES = st.sampled_from("abcdef")
 TEXTS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
 CONTENTS = st.lists(st.sampled_from(TEXTS), min_size=1, max_size=6).map(tuple)

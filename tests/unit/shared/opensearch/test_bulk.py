@@ -1,6 +1,7 @@
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from tests.fakes.build import chunk
 
 
 def write(size: int, chunk_id: str = "c") -> Write:
-    return Write(chunk_id, is_delete=False, lines="x" * size)
+    return Write(chunk_id, is_delete=False, lines=b"x" * size)
 
 
 @given(st.lists(st.integers(1, 3_000_000), max_size=30))
@@ -35,14 +36,23 @@ def test_a_write_over_the_limit_goes_alone() -> None:
 
 
 def test_size_is_counted_in_bytes() -> None:
-    chinese = Write("c", is_delete=False, lines="知" * (bulk.MOST_BYTES // 4))
-    assert [len(batch) for batch in bulk.split([chinese, chinese])] == [1, 1]
+    few = bulk.upsert(chunk("c", "知" * (bulk.MOST_BYTES // 4)))
+    assert [len(batch) for batch in bulk.split([few, few])] == [1, 1]
 
 
 def test_an_upsert_carries_its_own_version_and_keeps_its_script() -> None:
     action, source = bulk.upsert(chunk("c", "知识", version=7)).lines.splitlines()
     assert json.loads(action) == {"index": {"_id": "c", "version": 7, "version_type": "external"}}
-    assert "知识" in source
+    assert "知识" in source.decode()
+
+
+def test_a_float32_goes_out_as_the_number_that_it_is() -> None:
+    numbers = (0.1, -1e-30, 16777217.0)
+    _, source = bulk.upsert(chunk("c", "", numbers)).lines.splitlines()
+    assert b"[0.1," in source
+    assert np.array_equal(
+        np.array(json.loads(source)["vector"], np.float32), np.array(numbers, np.float32)
+    )
 
 
 def test_deletes_are_led_by_an_update_that_carries_the_demand_for_an_alias() -> None:
@@ -52,7 +62,7 @@ def test_deletes_are_led_by_an_update_that_carries_the_demand_for_an_alias() -> 
         {"doc": {}},
         {"delete": {"_id": "c", "version": 7, "version_type": "external"}},
     ]
-    assert "update" not in bulk.bulk_body([bulk.upsert(chunk("c"))])
+    assert b"update" not in bulk.bulk_body([bulk.upsert(chunk("c"))])
 
 
 def item(status: int, kind: str | None = None, action: str = "index") -> dict[str, Any]:

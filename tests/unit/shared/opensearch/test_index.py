@@ -22,14 +22,14 @@ class ScriptedEngine(SearchEngine):
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
         self.asked: list[tuple[str, str]] = []
-        self.bodies: list[str] = []
+        self.bodies: list[bytes] = []
 
     def request(
         self,
         method: str,
         path: str,
         *,
-        body: str | None = None,
+        body: str | bytes | None = None,
         params: Mapping[str, str] | None = None,
         timeout: float | None = None,
     ) -> Mapping[str, Any]:
@@ -38,7 +38,7 @@ class ScriptedEngine(SearchEngine):
         if not path.endswith("/_bulk"):
             return {}
         assert params == {"require_alias": "true"}
-        self.bodies.append(body or "")
+        self.bodies.append(body if isinstance(body, bytes) else b"")
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -67,7 +67,9 @@ def write(engine: ScriptedEngine, *chunk_ids: str) -> None:
 def test_only_what_the_engine_was_too_busy_for_is_sent_again(pauses: list[float]) -> None:
     engine = ScriptedEngine(items(201, 429, 503), items(201, 429), items(409))
     write(engine, "a", "b", "c")
-    sent = [[name for name in "abc" if f'"_id":"{name}"' in body] for body in engine.bodies]
+    sent = [
+        [name for name in "abc" if f'"_id":"{name}"'.encode() in body] for body in engine.bodies
+    ]
     assert sent == [["a", "b", "c"], ["b", "c"], ["c"]]
     assert pauses[0] == 0 < pauses[1]
 

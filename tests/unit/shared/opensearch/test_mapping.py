@@ -1,6 +1,5 @@
 import re
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,8 +58,3 @@ def test_a_chunk_fills_exactly_the_fields_of_its_mapping() -> None:
     for numbers, space in ((None, NO_VECTORS), ((1, 0), EmbeddingSpace("given", "m", 2))):
         fields = index_body("a", space, 1, 0)["mappings"]["properties"]
         assert set(chunk_source(chunk("c", "words", numbers))) == set(fields)
-
-
-def test_a_float32_goes_out_as_the_number_that_it_is() -> None:
-    (number,) = chunk_source(chunk("c", "", (0.1,)))["vector"]
-    assert np.float32(number) == np.float32(0.1)
