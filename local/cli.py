@@ -88,7 +88,10 @@ def ingest(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     home: HomeOption = None,
 ) -> None:
-    """Ingest files, each with the metadata in FILE.metadata.json beside it."""
+    """Ingest files, each with the metadata in FILE.metadata.json beside it.
+
+    Documents of files that are there no more stay.
+    """
     from local.commands.ingest import ingest  # noqa: PLC0415
 
     wanted = _read_embedding(embedding, dimension)

@@ -11,13 +11,17 @@ from shared.model import Change
 from shared.queue.messages import parse_change
 from shared.text import check_text
 
+_CREATED = "ObjectCreated:"
+_REMOVED = ("ObjectRemoved:", "LifecycleExpiration:")
+
 
 @dataclass(frozen=True, slots=True)
 class ObjectChange:
     """An object was created or removed.
 
     Attributes:
-        sequencer: orders the changes of one key; None where the event has none.
+        sequencer: orders the changes of one key; None where the event has none, or tells of the end
+            of one version, maybe an old one: then only the object as it is tells if it is gone.
         size: in bytes, where the event says it.
     """
 
@@ -76,13 +80,15 @@ def _parse_notification(records: Any) -> list[ObjectChange]:
 def _parse_notified(record: Mapping[str, Any]) -> ObjectChange:
     name = record["eventName"]
     subject = record["s3"]["object"]
-    if not name.startswith(("ObjectCreated:", "ObjectRemoved:")):
+    removed = name.startswith(_REMOVED)
+    if not removed and not name.startswith(_CREATED):
         raise ChangeMalformed(f"S3 events of the kind {name!r} are not for this queue")
+    of_one_version = removed and name.endswith(":Delete") and subject.get("versionId")
     return ObjectChange(
         bucket=record["s3"]["bucket"]["name"],
         key=unquote_plus(subject["key"]),  # notifications percent-encode keys, EventBridge does not
-        removed=name.startswith("ObjectRemoved:"),
-        sequencer=subject.get("sequencer"),
+        removed=removed,
+        sequencer=None if of_one_version else subject.get("sequencer"),
         size=subject.get("size"),
     )
 
@@ -94,11 +100,12 @@ def _parse_eventbridge(message: Mapping[str, Any]) -> ObjectChange:
     try:
         detail = message["detail"]
         subject = detail["object"]
+        is_final = detail.get("deletion-type") == "Permanently Deleted"
         return ObjectChange(
             bucket=detail["bucket"]["name"],
             key=subject["key"],
             removed=kind == "Object Deleted",
-            sequencer=subject.get("sequencer"),
+            sequencer=None if is_final and subject.get("version-id") else subject.get("sequencer"),
             size=subject.get("size"),
         )
     except (KeyError, TypeError) as error:

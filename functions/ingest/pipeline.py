@@ -93,10 +93,13 @@ def work_on(change: Change, parts: Parts, *, is_first: bool = False) -> Work[Non
         done = yield from _work(taken, dataset, document, parts)
     except DocumentRefused as refusal:
         with transaction(parts.engine) as connection:
-            fail_document(connection, document, refusal.code, str(refusal))
-            forget_unused(connection, document.id)
+            is_newest = fail_document(connection, document, refusal.code, str(refusal))
+            if is_newest:
+                forget_unused(connection, document.id)
             outbox.finish(connection, taken)
-        raise
+        if is_newest:  # else what was wrong, maybe that its bytes are gone, went with its version
+            raise
+        return
     except Unavailable as error:
         with transaction(parts.engine) as connection:
             # Give or take a half: what failed together does not come back together.

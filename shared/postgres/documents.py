@@ -383,12 +383,14 @@ def set_progress(connection: Connection, document: Document, status: IndexingSta
     )
 
 
-def fail_document(connection: Connection, document: Document, code: str, reason: str) -> None:
-    """Puts the reason on the document, if this version still is the newest."""
+def fail_document(connection: Connection, document: Document, code: str, reason: str) -> bool:
+    """Puts the reason on the document; False where this version is not the newest any more."""
     current = _lock(connection, document.tenant_id, document.id)
-    if current is not None and current.version == document.version:
-        failed = {"indexing_status": IndexingStatus.ERROR, "error_code": code, "error": reason}
-        write_locked(connection, current, failed)
+    if current is None or current.version != document.version:
+        return False
+    failed = {"indexing_status": IndexingStatus.ERROR, "error_code": code, "error": reason}
+    write_locked(connection, current, failed)
+    return True
 
 
 def lock_version(connection: Connection, document: Document) -> Document | None:

@@ -147,8 +147,12 @@ def test_only_what_changed_is_written_again(shell: Shell, corpus: Path) -> None:
     assert (found["updated"], found["unchanged"], found["failed"]) == (1, 2, 1)
     assert [each["external_id"] for each in found["failures"]] == ["late.md"]
     assert re.search(r"^late\.md: late\.md\.metadata\.json: ", err, re.MULTILINE)
-    for name in ("late.md", "late.md.metadata.json"):
+    for name in ("late.md", "late.md.metadata.json", "zh/退款.md"):
         (corpus / name).unlink()
+    found = shell.json("ingest", corpus, "--dataset", "books", "--json")
+    assert (found["new"], found["updated"], found["unchanged"]) == (0, 0, 2)
+    kept = shell.json("search", "月付套餐", "--dataset", "books", "--json")["records"]
+    assert any("月付套餐" in record["content"] for record in kept)  # though its file is gone
 
 
 def test_an_ingest_that_is_stopped_goes_on_where_it_was(

@@ -58,12 +58,12 @@ def poison(world: World, name: str) -> str:
     return message(world.put_bytes(name, b"\xff\x01", "text/plain"))
 
 
-def notification(world: World, *names: str, **more: Any) -> str:
+def notification(world: World, *names: str, event: str = "ObjectCreated:Put", **more: Any) -> str:
     return json.dumps(
         {
             "Records": [
                 {
-                    "eventName": "ObjectCreated:Put",
+                    "eventName": event,
                     "s3": {
                         "bucket": {"name": "b"},
                         "object": {
@@ -228,6 +228,20 @@ def test_a_deletion_by_message(world: World) -> None:
     assert take(message(world.put("a", "one"))) == []
     assert take(message(world.delete("a"))) == []
     assert world.index.list_ids(world.dataset.id) == []
+
+
+@pytest.mark.parametrize("event", ["ObjectRemoved:Delete", "LifecycleExpiration:Delete"])
+def test_the_removal_of_an_old_version_leaves_what_is_there(world: World, event: str) -> None:
+    key = f"datasets/{world.dataset.id}/a.txt"
+    world.objects.put(key, b"newest")
+    assert take(notification(world, "a.txt")) == []
+    removal = notification(world, "a.txt", event=event, versionId="old", sequencer="02")
+    assert take(removal) == []
+    assert world.live_texts(f"s3://b/{key}") == ["newest"]
+    world.objects.remove(key)
+    removal = notification(world, "a.txt", event=event, versionId="last", sequencer="03")
+    assert take(removal) == []
+    assert world.live_texts(f"s3://b/{key}") == []
 
 
 def test_an_outage_brings_the_record_back_and_the_next_delivery_ends_it(world: World) -> None:

@@ -242,3 +242,22 @@ def test_a_model_that_this_deployment_lacks_is_a_reason_on_the_document(world: W
     document = world.find("a")
     assert document.indexing_status is IndexingStatus.ERROR
     assert document.error_code == "embedding"
+
+
+@pytest.mark.parametrize("is_read", [True, False], ids=["what was read", "bytes that are gone"])
+def test_what_is_wrong_with_an_older_version_is_nobodys_failure(
+    world: World, monkeypatch: pytest.MonkeyPatch, is_read: bool
+) -> None:
+    get = world.content.get
+
+    def replace_first(key: str) -> bytes:
+        monkeypatch.undo()
+        data: bytes = get(key) if is_read else b""
+        world.put("a", "newer")
+        return data if is_read else get(key)
+
+    monkeypatch.setattr(world.content, "get", replace_first)
+    world.work(world.put_bytes("a", b"\xff\x01", "text/plain"))
+    assert world.find("a").indexing_status is IndexingStatus.WAITING
+    world.settle()
+    assert world.live_texts("a") == ["newer"]

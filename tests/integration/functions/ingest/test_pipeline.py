@@ -338,7 +338,23 @@ def test_a_silent_model_is_an_outage_not_the_documents_fault(world: World) -> No
     assert world.live_texts("a") == ["one"]
 
 
-def test_a_document_that_kills_its_workers_is_given_up_with_a_reason(world: World) -> None:
+def test_n09_a_document_whose_worker_died_is_completed_once_its_lease_ends(world: World) -> None:
+    change = world.put("a", "one")
+    assert change is not None
+    world.calls.plan(2, crash, after=True)  # embed, ensure, upsert
+    with pytest.raises(Crash):
+        world.work(change)
+    ingest(change, world.parts)  # which leaves it to whoever had it
+    assert world.find("a").indexing_status is IndexingStatus.INDEXING
+    lease = "SELECT available_at <= now() + interval '5 minutes' FROM outbox" \
+            " WHERE dataset_id = :dataset"  # fmt: skip
+    assert world.rows(lease) == [(True,)]
+    world.settle()
+    assert world.find("a").indexing_status is IndexingStatus.COMPLETED
+    assert_in_step(world)
+
+
+def test_n09_a_document_that_kills_its_workers_is_given_up_with_a_reason(world: World) -> None:
     change = world.put("a", "one")
     for _ in range(MOST_ATTEMPTS):
         world.calls.plan(0, crash)

@@ -216,10 +216,14 @@ def test_l26_a_changed_or_removed_sidecar_changes_metadata_alone(bucket: Bucket)
     assert bucket.texts("a.txt") == ["text"]
 
 
-def test_l26_a_sidecar_without_a_file_waits(bucket: Bucket) -> None:
+def test_l26_a_sidecar_without_a_file_waits_and_is_reported(
+    bucket: Bucket, caplog: pytest.LogCaptureFixture
+) -> None:
     bucket.put(SIDECAR, ENGLISH)
     bucket.tell(SIDECAR, "01")
     assert bucket.world.recount() == (0, 0)
+    [told] = [each for each in caplog.records if "waits for its file" in each.getMessage()]
+    assert vars(told)["key"] == bucket.key(SIDECAR)
 
 
 @pytest.mark.parametrize(

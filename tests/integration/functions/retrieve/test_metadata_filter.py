@@ -3,6 +3,7 @@
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import pairwise
 from typing import Any
 
@@ -180,6 +181,13 @@ def test_a17_metadata_comes_back_with_its_types_and_variables_keep_theirs(
     assert matching(("lang", "is", "{{languages}}"), inputs=languages) == "m1"
 
 
+def test_n04_a_boolean_is_itself_and_its_text_and_no_number(finds: Any) -> None:
+    match = finds({"on": True}, {"on": "true"}, {"on": 1}, {"on": False}, None)
+    assert match(("on", "is", True)) == "a b"
+    assert match(("on", "is", 1)) == "c"
+    assert match(("on", "is not", True)) == "c d e"
+
+
 @pytest.mark.parametrize("conditions", [[], {}, None])
 def test_a18_no_conditions_are_no_filter(app: App, corpus: str, conditions: Any) -> None:
     filtering = {"mode": "manual", "logical_operator": "and", "conditions": conditions}
@@ -283,6 +291,31 @@ def test_builtin_fields_filter_like_any_other(app: App) -> None:
     assert titles(("source", "empty")) == ["notes.md"]
     assert len(titles(("uploader", "is", "bootstrap"), ("upload_date", "after", "2020-01-01"))) == 2
     assert titles(("last_update_date", "before", "2020-01-01")) == []
+
+
+def test_o01_documents_of_one_microsecond_come_together(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset, instant = app.dataset(), datetime(2026, 5, 4, 3, 2, 1, 123456, UTC)
+
+    class Standing(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+            return instant.astimezone(tz)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shared.postgres.documents.datetime", Standing)
+        for name in "abc":
+            app.put(dataset, name, near("alpha handbook", 0.5))
+    app.put(dataset, "later", near("alpha handbook", 0.5))
+
+    def titles(operator: str, microseconds: int) -> str:
+        value = (instant + timedelta(microseconds=microseconds)).isoformat()
+        filtering = where(("last_update_date", operator, value))
+        return " ".join(sorted(app.titles(dataset, "handbook", metadata_filtering=filtering)))
+
+    assert (titles("before", 0), titles("before", 1)) == ("", "a b c")
+    assert (titles("after", -1), titles("after", 0)) == ("a b c later", "later")
 
 
 def test_changed_metadata_holds_for_the_next_query(app: App) -> None:

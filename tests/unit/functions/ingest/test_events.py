@@ -32,6 +32,8 @@ def test_a_change_of_ours() -> None:
         ("ObjectCreated:CompleteMultipartUpload", False),
         ("ObjectRemoved:Delete", True),
         ("ObjectRemoved:DeleteMarkerCreated", True),
+        ("LifecycleExpiration:Delete", True),
+        ("LifecycleExpiration:DeleteMarkerCreated", True),
     ],
 )
 def test_a_notification(name: str, removed: bool) -> None:
@@ -53,6 +55,31 @@ def test_an_event_of_eventbridge_whose_key_is_plain(kind: str, removed: bool) ->
     detail = {"bucket": {"name": "b"}, "object": subject}
     event = {"source": "aws.s3", "detail-type": kind, "detail": detail}
     assert parse_record(json.dumps(event)) == [ObjectChange("b", "a+b%2B.txt", removed, "0A", 3)]
+
+
+@pytest.mark.parametrize(
+    ("name", "deletion", "sequencer"),
+    [
+        ("ObjectCreated:Put", None, "0A"),
+        ("ObjectRemoved:DeleteMarkerCreated", "Delete Marker Created", "0A"),
+        ("ObjectRemoved:Delete", "Permanently Deleted", None),
+        ("LifecycleExpiration:Delete", "Permanently Deleted", None),
+    ],
+)
+def test_the_removal_of_one_version_of_many_orders_nothing(
+    name: str, deletion: str | None, sequencer: str | None
+) -> None:
+    record = notified(name, key="a", sequencer="0A", versionId="v1")
+    detail: dict[str, Any] = {
+        "bucket": {"name": "b"},
+        "object": {"key": "a", "sequencer": "0A", "version-id": "v1"},
+    }
+    kind = "Object Deleted" if deletion else "Object Created"
+    detail |= {"deletion-type": deletion} if deletion else {}
+    event = {"source": "aws.s3", "detail-type": kind, "detail": detail}
+    expected = [ObjectChange("b", "a", deletion is not None, sequencer, None)]
+    assert parse_record(json.dumps({"Records": [record]})) == expected
+    assert parse_record(json.dumps(event)) == expected
 
 
 def test_the_test_event_of_s3_asks_for_nothing() -> None:

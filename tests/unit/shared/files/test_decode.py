@@ -95,3 +95,21 @@ def test_any_bytes_become_clean_text_or_are_refused(data: bytes, charset: str | 
         decode(data, charset).text.encode("utf-8")
     except DocumentRefused as refused:
         assert refused.code == "encoding"
+
+
+@pytest.mark.parametrize("charset", [None, "gbk", "utf-8"])
+def test_l04_a_replacement_character_is_only_ever_the_files_own(charset: str | None) -> None:
+    assert decode("a\ufffdb".encode(), charset).text == "a\ufffdb"
+
+
+@given(
+    st.binary(max_size=20),
+    st.sampled_from([None, "gbk", "shift_jis", "latin-1", "big5", "utf-8"]),
+)
+def test_l04_no_bytes_are_ever_replaced(data: bytes, charset: str | None) -> None:
+    try:
+        decoded = decode(data, charset)
+    except DocumentRefused:
+        return
+    if "\ufffd" in decoded.text:
+        assert decoded.text.encode(decoded.encoding) in data

@@ -74,8 +74,9 @@ def test_only_what_the_engine_was_too_busy_for_is_sent_again(pauses: list[float]
     assert pauses[0] == 0 < pauses[1]
 
 
-def test_a_whole_request_that_was_too_much_is_sent_again(pauses: list[float]) -> None:
-    engine = ScriptedEngine(EngineRefused(429, "rejected_execution_exception"), items(201))
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_whole_request_that_was_too_much_is_sent_again(pauses: list[float], status: int) -> None:
+    engine = ScriptedEngine(EngineRefused(status, "rejected_execution_exception"), items(201))
     write(engine, "a")
     assert len(engine.bodies) == len(pauses) == 2
 
@@ -86,6 +87,14 @@ def test_an_engine_that_stays_busy_is_given_up(pauses: list[float]) -> None:
         write(engine, "a")
     assert len(engine.bodies) == len(pauses) == 5
     assert sum(pauses) < 5
+
+
+def test_writers_that_were_refused_together_do_not_come_back_together(pauses: list[float]) -> None:
+    for _ in range(8):
+        write(ScriptedEngine(items(429), items(201)), "a")
+    seconds = [pause for pause in pauses if pause > 0]
+    assert len(set(seconds)) == 8
+    assert all(0.1 <= pause <= 0.3 for pause in seconds)
 
 
 @pytest.mark.usefixtures("pauses")
