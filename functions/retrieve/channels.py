@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 from functions.retrieve.embed import embed_query
@@ -149,11 +149,6 @@ def _ask_idf(asked: Asked) -> Answer:
     return Answer(idf_sum=idf_sum, timings=watch.laps)
 
 
-def _ask_text_then_idf(asked: Asked) -> Answer:
-    found, counted = _ask_text(asked), _ask_idf(asked)
-    return replace(found, idf_sum=counted.idf_sum, timings={**found.timings, **counted.timings})
-
-
 _ASK = {Channel.VECTOR: _ask_vector, Channel.TEXT: _ask_text, Channel.KEYWORD: _ask_keyword}
 
 
@@ -164,12 +159,9 @@ def _has_bm25(query: Query) -> bool:
 def _list_asks(query: Query) -> list[tuple[Channel, Callable[[Asked], Answer]]]:
     channels = _CHANNELS[query.search_method]
     asks: list[tuple[Channel, Callable[[Asked], Answer]]] = [(c, _ASK[c]) for c in channels]
-    if not _has_bm25(query):
-        return asks
-    if query.search_method is SearchMethod.HYBRID:
-        # The vectors take longest: a third call beside them would only slow them.
-        return [*asks[:-1], (channels[-1], _ask_text_then_idf)]
-    return [*asks, (channels[-1], _ask_idf)]
+    if _has_bm25(query):
+        asks.append((channels[-1], _ask_idf))
+    return asks
 
 
 def count_tasks(query: Query) -> int:
