@@ -1,6 +1,7 @@
 """K in its `bm25` form, through the API."""
 
 import math
+import threading
 import uuid
 from collections import Counter
 from typing import Any
@@ -141,13 +142,17 @@ def test_words_that_cannot_be_weighed_fail_the_channel_of_words(app: App, datase
         assert ask(dataset, "refund", search_method=method, **BM25).status_code == 503
 
 
-def test_where_the_text_channel_fails_the_others_hits_keep_their_k(app: App, dataset: str) -> None:
+@pytest.mark.parametrize("trouble", ["fails", "hangs"])
+def test_where_the_text_channel_is_in_trouble_the_others_hits_keep_their_k(
+    app: App, dataset: str, trouble: str
+) -> None:
     whole = app.retrieve(dataset, "refund policy", explain=True, **BM25)
-    watched = Watched(app.search)
-    watched.instead["search_text"] = refuse
+    watched, over = Watched(app.search), threading.Event()
+    watched.instead["search_text"] = refuse if trouble == "fails" else lambda: over.wait(20)
     answer = app.with_search(watched).ask(
-        dataset, "refund policy", query_vector=[1, 0], explain=True, **BM25
+        dataset, "refund policy", query_vector=[1, 0], explain=True, deadline_ms=2_000, **BM25
     )
+    over.set()
     assert [each["channel"] for each in answer.json()["degraded"]] == ["text"]
     assert explained(answer.json(), "final_score") == explained(whole, "final_score")
 
