@@ -1,11 +1,12 @@
 """Raw bytes → passages: the chunks that the sender cut, or those of our own chunker."""
 
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from uuid import UUID, uuid5
+
+import orjson
 
 from functions.ingest.chunk import chunk
 from functions.ingest.parse import parse
@@ -64,7 +65,7 @@ def read_content(
 
 
 def _take_chunks(dataset: Dataset, data: bytes) -> list[Passage]:
-    sent = [each for each in json.loads(data)["chunks"] if each["text"].strip()]
+    sent = [each for each in orjson.loads(data)["chunks"] if each["text"].strip()]
     dimension = dataset.space.dimension
     return [
         Passage(

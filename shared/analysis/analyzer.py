@@ -44,7 +44,13 @@ def keywords(text: str) -> tuple[str, ...]:
 def pick_keywords(tokens: Iterable[str]) -> tuple[str, ...]:
     """Returns the distinct tokens without function words, or all where nothing else is left."""
     distinct = dict.fromkeys(tokens)
-    content = tuple(token for token in distinct if not _is_function_word(token))
+    words = _function_words()
+    content = tuple(
+        token
+        for token in distinct
+        if token not in words
+        and not (token[0] in CHINESE_CHARACTERS and CHINESE_CHARACTERS.issuperset(token))
+    )
     return content or tuple(distinct)
 
 
@@ -104,11 +110,5 @@ def _stem(word: str) -> str:
 
 
 @cache
-def _english_stems() -> frozenset[str]:
-    return frozenset(map(_stem, ENGLISH))
-
-
-def _is_function_word(token: str) -> bool:
-    if token in _english_stems() or token in CHINESE_WORDS:
-        return True
-    return CHINESE_CHARACTERS.issuperset(token)
+def _function_words() -> frozenset[str]:
+    return frozenset(map(_stem, ENGLISH)) | CHINESE_WORDS

@@ -31,10 +31,12 @@ def cut(text: str) -> Iterator[str]:
             if not is_known:
                 unknown += word
                 continue
-            yield from _guess(unknown)
-            unknown = ""
+            if unknown:
+                yield from _guess(unknown)
+                unknown = ""
             yield word
-        yield from _guess(unknown)
+        if unknown:
+            yield from _guess(unknown)
 
 
 def cut_for_search(text: str) -> Iterable[tuple[str, int, int]]:
@@ -58,7 +60,7 @@ def _cut_block(block: str) -> Iterator[tuple[str, bool]]:
 
 def _guess(unknown: str) -> Iterable[str]:
     if len(unknown) < 2:  # noqa: PLR2004 - nothing to cut
-        return [unknown] if unknown else []
+        return [unknown]
     if _HAN.search(unknown) is None:
         return [part for part in _PARTS_WITHOUT_HAN.split(unknown) if part]
     port, model = _load()
@@ -69,6 +71,8 @@ def _guess(unknown: str) -> Iterable[str]:
 
 
 def _load() -> tuple[Any, Any]:
+    if _loaded:  # the lock costs more than the rest, where threads share it
+        return _loaded[0]
     with _lock:
         if not _loaded:
             _loaded.append(_import())

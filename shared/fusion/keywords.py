@@ -35,6 +35,8 @@ def dify_keywords(text: str) -> frozenset[str]:
 
 
 def _expand(tag: str) -> list[str]:
+    if tag.isalnum():  # nearly all, and quicker told
+        return [tag]
     runs = _RUN.findall(tag)
     if len(runs) < 2:  # noqa: PLR2004 - the tag itself
         return [tag]
