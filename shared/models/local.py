@@ -1,8 +1,9 @@
 """Embeddings on this machine: BGE small, English and Chinese."""
 
 import os
+from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from shared.errors import EmbedderFailed
@@ -30,7 +31,9 @@ class LocalEmbedder:
     def __init__(self, space: EmbeddingSpace, folder: Path) -> None:
         self._space = space
         self._model = OnnxModel(folder)
-        self._calls = ThreadPoolExecutor(os.process_cpu_count(), thread_name_prefix="embed")
+        cores = os.process_cpu_count() or 1
+        self._calls = ThreadPoolExecutor(cores, thread_name_prefix="embed")
+        self._most_ahead = 2 * cores
 
     @property
     def space(self) -> EmbeddingSpace:
@@ -39,7 +42,14 @@ class LocalEmbedder:
 
     def embed_passages(self, texts: Sequence[str]) -> Sequence[Vector]:
         """Returns one unit vector a text; tokens after the first 512 count nothing."""
-        return list(self._calls.map(self._embed, texts))
+        vectors: list[Vector] = []
+        ahead: deque[Future[Vector]] = deque()
+        for text in texts:
+            # A few at a time: those of other documents come in between, however many these are.
+            if len(ahead) == self._most_ahead:
+                vectors.append(ahead.popleft().result())
+            ahead.append(self._calls.submit(self._embed, text))
+        return vectors + [each.result() for each in ahead]
 
     def embed_query(self, text: str, timeout: float) -> Vector:
         """Returns the query's unit vector; a call takes milliseconds and is never cut short."""

@@ -1,6 +1,7 @@
 """The real models: what they say of texts is known well enough to be held to."""
 
 import hashlib
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from local.artifacts import model_files
 from shared.errors import ConfigurationError, EmbedderFailed
-from shared.model import EmbeddingSpace
+from shared.model import EmbeddingSpace, Vector
 from shared.models.local import DIMENSIONS, LocalEmbedder
 
 REFUND = "Refunds are paid within ten days after we receive the returned goods."
@@ -59,6 +60,25 @@ def test_vectors_repeat_bit_for_bit_whatever_is_embedded_beside_them(name: str) 
     with ThreadPoolExecutor(8) as callers:
         crowded = np.array(list(callers.map(lambda t: first.embed_passages([t])[0], texts)))
     assert digest(together) == digest(alone) == digest(crowded)
+
+
+def test_many_texts_of_one_document_let_those_of_another_in_between(
+    english: LocalEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embed, begun, embedded = english._embed, threading.Event(), list[str]()
+
+    def note(text: str) -> Vector:
+        begun.set()
+        embedded.append(text)
+        return embed(text)
+
+    monkeypatch.setattr(english, "_embed", note)
+    with ThreadPoolExecutor(1) as callers:
+        large = callers.submit(english.embed_passages, [f"{TURBINE} {n}" for n in range(200)])
+        assert begun.wait(10)
+        english.embed_passages([REFUND])
+        assert len(large.result()) == 200
+    assert embedded.index(REFUND) < 100
 
 
 def digest(vectors: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> str:
