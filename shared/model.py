@@ -288,12 +288,18 @@ class IndexedChunk:
 
 
 class ListedChunk(NamedTuple):
-    """A chunk that the search index holds, under an external version."""
+    """A chunk that the search index holds, under an external version.
+
+    Attributes:
+        stored_as: the id that the index has it under, where that is not the chunk's: no writer of
+            ours put it there. None else.
+    """
 
     chunk_id: str
     dataset_id: str
     document_seq: int
     version: int
+    stored_as: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,9 +41,12 @@ class Difference(NamedTuple):
 
 
 def compare(standings: Sequence[Standing], listed: Sequence[ListedChunk]) -> Iterator[Difference]:
-    """Yields the differences between two lists over the same range of ids, by id."""
+    """Yields the differences between two lists over the same range of ids, by id.
+
+    Last come those that the index holds under ids that are not their chunks'.
+    """
     known = {each.chunk_id: each for each in standings}
-    held = {each.chunk_id: each for each in listed}
+    held = {each.chunk_id: each for each in listed if each.stored_as is None}
     for chunk_id in sorted(known.keys() | held.keys()):
         standing, found = known.get(chunk_id), held.get(chunk_id)
         kind = judge(standing, found)
@@ -51,6 +54,9 @@ def compare(standings: Sequence[Standing], listed: Sequence[ListedChunk]) -> Ite
             # As PostgreSQL says; else as the index does.
             owner = standing or held[chunk_id]
             yield Difference(kind, chunk_id, owner.dataset_id, standing, found)
+    for each in listed:
+        if each.stored_as is not None:
+            yield Difference(Kind.ORPHANED, each.stored_as, each.dataset_id, None, each)
 
 
 def judge(standing: Standing | None, listed: ListedChunk | None) -> Kind | None:

@@ -70,16 +70,19 @@ def read_cosines(answer: JsonObject) -> dict[str, float]:
 
 @_reading()
 def read_listing(answer: JsonObject) -> list[ListedChunk]:
-    """Returns the chunks of a listing."""
-    return [
-        ListedChunk(
-            str(hit["sort"][0]),
-            str(hit["fields"]["dataset"][0]),
-            int(hit["fields"]["document"][0]),
-            int(hit["_version"]),
-        )
-        for hit in _hits(answer)
-    ]
+    """Returns the chunks of a listing, also what a hand put in with no dataset or document."""
+    return [_read_listed(hit) for hit in _hits(answer)]
+
+
+def _read_listed(hit: Mapping[str, Any]) -> ListedChunk:
+    chunk_id, fields = str(hit["sort"][0]), hit.get("fields", {})
+    return ListedChunk(
+        chunk_id,
+        str(fields.get("dataset", [""])[0]),
+        int(fields.get("document", [0])[0]),
+        int(hit["_version"]),
+        None if hit["_id"] == chunk_id else str(hit["_id"]),
+    )
 
 
 @dataclass(frozen=True, slots=True)

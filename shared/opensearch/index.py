@@ -95,7 +95,7 @@ class OpenSearchChunkIndex:
 
     def delete_seen(self, space: EmbeddingSpace, seen: Sequence[ListedChunk]) -> None:
         """Deletes chunks that still have the version they were seen with; newer ones stay."""
-        self._write(space, [bulk.delete_seen(each.chunk_id, each.version) for each in seen])
+        self._write(space, [_delete_seen(each) for each in seen])
 
     def _name(self, space: EmbeddingSpace) -> str:
         return alias_name(self._prefix, space)
@@ -181,6 +181,10 @@ class _BuildingChunkIndex(OpenSearchChunkIndex):
     def _make_missing(self, space: EmbeddingSpace) -> bool:
         del space
         return False
+
+
+def _delete_seen(seen: ListedChunk) -> Write:
+    return bulk.delete_seen(seen.stored_as or seen.chunk_id, seen.version)
 
 
 def _check(results: Sequence[Result]) -> None:

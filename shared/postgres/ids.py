@@ -1,5 +1,6 @@
 """Ids as callers send them, and many ids as one parameter."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
@@ -17,6 +18,8 @@ from sqlalchemy import (
     literal_column,
 )
 
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
 
 def as_id(sent: str) -> str | None:
     """Returns an id in the form that the database has; None for a text that can be no id."""
@@ -24,6 +27,11 @@ def as_id(sent: str) -> str | None:
         return str(UUID(sent))
     except ValueError:
         return None
+
+
+def is_id(text: str) -> bool:
+    """Tells whether a text is an id as the database writes it."""
+    return _ID.fullmatch(text) is not None
 
 
 def is_among(column: Column[Any], name: str) -> ColumnElement[bool]:
@@ -49,5 +57,12 @@ def _is_any(column: Column[Any], joined: BindParameter[Any]) -> ColumnElement[bo
 
 
 def join_ids(ids: Iterable[str]) -> str:
-    """Returns ids as one parameter."""
-    return ",".join(ids)
+    """Returns ids as one parameter; texts that can be no id are left out: no row has them."""
+    return ",".join(filter(is_id, ids))
+
+
+def is_after(column: Column[Any], bound: str) -> ColumnElement[bool]:
+    """Returns the condition that an id comes after a text in the order of texts, id or not."""
+    if is_id(bound):
+        return column > bound
+    return cast(column, Text).collate("C") > bound  # no index has it, and hardly anybody asks

@@ -34,7 +34,7 @@ from shared.model import (
     put_heading,
 )
 from shared.postgres.conditions import to_sql
-from shared.postgres.ids import is_among, join_ids
+from shared.postgres.ids import is_among, is_id, join_ids
 from shared.postgres.prepared import OPTION
 from shared.postgres.tables import (
     chunks,
@@ -114,7 +114,11 @@ def load_keywords(connection: Connection, chunk_ids: Sequence[str]) -> list[byte
     """
     joined = connection.execute(_KEYWORDS, {"ids": join_ids(chunk_ids)}).scalar_one() or b""
     kept = dict(_split(joined))
-    return [kept.get(bytes.fromhex(chunk_id.replace("-", "")), b"") for chunk_id in chunk_ids]
+    return [kept.get(_pack(chunk_id), b"") for chunk_id in chunk_ids]
+
+
+def _pack(chunk_id: str) -> bytes:
+    return bytes.fromhex(chunk_id.replace("-", "")) if is_id(chunk_id) else b""
 
 
 def _split(joined: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -4,10 +4,10 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Select, and_, exists, or_, select, update
+from sqlalchemy import Connection, Select, and_, exists, not_, or_, select, update
 
 from shared.model import EmbeddingSpace, Vector
-from shared.postgres.ids import is_among, join_ids
+from shared.postgres.ids import is_after, is_among, join_ids
 from shared.postgres.tables import chunks, datasets, documents, memberships, outbox
 from shared.postgres.versions import draw_version
 
@@ -46,9 +46,9 @@ def list_standings(
         .limit(limit)
     )
     if after is not None:
-        statement = statement.where(chunks.c.id > after)
+        statement = statement.where(is_after(chunks.c.id, after))
     if until is not None:
-        statement = statement.where(chunks.c.id <= until)
+        statement = statement.where(not_(is_after(chunks.c.id, until)))
     return _read(connection, statement)
 
 

@@ -143,6 +143,19 @@ def test_a_chunk_of_no_document_is_taken_away(world: World, parts: Parts) -> Non
     assert_repaired(world, parts, orphaned=2)
 
 
+@pytest.mark.parametrize("page", [1, 2, 2_000])
+def test_what_the_index_holds_under_texts_that_are_no_ids_is_taken_away(
+    world: World, parts: Parts, monkeypatch: pytest.MonkeyPatch, page: int
+) -> None:
+    monkeypatch.setattr(window, "PAGE", page)
+    world.work(world.put("a", *(f"words {n}" for n in range(9))))
+    odd = ["", "orphan-1", "7", "zz", "退款", ",", world.live_ids()[4].upper()]
+    for text_ in odd:
+        write(world, text_, version=1)
+    drop(world, world.live_ids()[6])
+    assert_repaired(world, parts, orphaned=len(odd), missing=1)
+
+
 def test_a_chunk_that_was_left_behind_is_taken_away(world: World, parts: Parts) -> None:
     world.work(world.put("a", "old"))
     old = world.live_ids()[0]

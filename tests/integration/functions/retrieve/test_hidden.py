@@ -6,12 +6,15 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
+import numpy as np
 import pytest
 from sqlalchemy import event, text
 
+from shared.analysis.indexed import index_chunk
 from shared.errors import IndexUnavailable
-from shared.model import IndexedChunk, SearchScope
+from shared.model import EmbeddingSpace, IndexedChunk, SearchScope
 from shared.postgres.engine import transaction
+from shared.settings import DEFAULT_TENANT
 from tests.fakes.chunks import InMemoryChunks
 from tests.integration.app import App, Json, near, where
 
@@ -302,3 +305,25 @@ def test_a_chunk_that_postgresql_does_not_know_is_never_answered(
     chunks.refresh(space)
     for method in METHODS:
         assert app.titles(dataset, "refund", search_method=method) == ["a"], method
+
+
+def test_what_a_hand_put_into_the_index_under_no_id_is_not_found(app: App) -> None:
+    dataset = app.dataset()
+    document = app.put(dataset, "a", near("refund policy", 0.9))
+    orphan = index_chunk(
+        chunk_id="orphan-1",
+        tenant_id=DEFAULT_TENANT,
+        dataset_id=dataset,
+        document_seq=app.scalar("SELECT seq FROM documents WHERE id = :id", id=document["id"]),
+        heading="",
+        text="refund policy",
+        vector=np.array([1, 0], dtype=np.float32),
+        index_version=1,
+    )
+    space = EmbeddingSpace("given", "m", 2)
+    app.index.upsert(space, [orphan])
+    app.index.refresh(space)
+    for method in METHODS:
+        for scoring in ({}, {"fusion": {"method": "weighted_score", "keyword_scoring": "dify"}}):
+            more = scoring if method == "hybrid_search" else {}
+            assert app.titles(dataset, "refund", search_method=method, **more) == ["a"], method

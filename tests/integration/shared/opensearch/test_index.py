@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from shared.errors import ConfigurationError, DocumentRefused
-from shared.model import NO_VECTORS, EmbeddingSpace
+from shared.model import NO_VECTORS, EmbeddingSpace, ListedChunk
 from shared.opensearch.client import SearchEngine
 from shared.opensearch.index import OpenSearchChunkIndex
 from shared.opensearch.mapping import alias_name, index_name
@@ -128,3 +128,24 @@ def test_text_in_any_script_goes_in_and_is_found(
             "a"
         ], json.dumps(word)
         assert len(search.search_keywords(scope(NO_VECTORS), [word], 9, 5)) == 1
+
+
+def test_what_a_hand_put_in_is_listed_however_strange_and_deleted_where_it_lies(
+    engine: SearchEngine, index: OpenSearchChunkIndex, index_prefix: str
+) -> None:
+    index.upsert(SPACE, [chunk("a", "one", (1, 0), dataset="d", document=3, version=7)])
+    alias = alias_name(index_prefix, SPACE)
+    source = engine.request("GET", f"/{alias}/_doc/a")["_source"] | {"vector": [1, 0]}
+    engine.request("PUT", f"/{alias}/_doc/copy", body=json.dumps(source))
+    engine.request("PUT", f"/{alias}/_doc/bare", body=json.dumps({"chunk": "bare"}))
+    index.refresh(SPACE)
+    own, copied, bare = (
+        ListedChunk("a", "d", 3, 7),
+        ListedChunk("a", "d", 3, 1, stored_as="copy"),
+        ListedChunk("bare", "", 0, 1),
+    )
+    listed = index.list_chunks(SPACE, None, None, 9)
+    assert sorted(listed, key=str) == sorted([own, copied, bare], key=str)
+    index.delete_seen(SPACE, [copied, bare])
+    index.refresh(SPACE)
+    assert index.list_chunks(SPACE, None, None, 9) == [own]

@@ -55,6 +55,22 @@ def test_two_lists_are_compared_by_id_and_the_owner_is_postgresqls_word() -> Non
     ]
 
 
+def test_what_lies_under_another_id_than_its_chunks_is_an_orphan_and_no_copy_of_it() -> None:
+    standings = [Standing("a", "doc", "ours", 9, 1, True, False)]
+    copied = ListedChunk("a", "d", 9, 1, stored_as="copy")
+    orphan = Difference(Kind.ORPHANED, "copy", "d", None, copied)
+    own = ListedChunk("a", "d", 9, 1)
+    assert list(compare(standings, [own, copied])) == [orphan]
+    assert list(compare(standings, [copied, own])) == [orphan]
+    alone = list(compare(standings, [copied]))
+    assert [(each.chunk_id, each.kind) for each in alone] == [
+        ("a", Kind.MISSING),
+        ("copy", Kind.ORPHANED),
+    ]
+    assert orphan.holds(None)
+    assert not orphan.holds(standings[0])  # by then it is the id of a chunk of ours
+
+
 def difference(standing: Standing | None, listed: ListedChunk | None) -> Difference:
     kind = judge(standing, listed)
     assert kind is not None
