@@ -1,6 +1,6 @@
 """The whole ingest of chunks with vectors, against the sum of what can't be done without.
 
-    uv run python -m bench.ingest COLLECTION... [--chunks 10000] [--chunks-a-document 100]
+    uv run python -m bench.ingest COLLECTION... [--chunks 10000] [--chunks-a-document 125]
         [--workers 4] [--rounds 3] [--embedded 1000] [--profile] [--home DIR]
 
 A collection is a folder as `winnow eval` takes it; its documents, repeated under a number, are the
@@ -61,7 +61,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("collections", type=Path, nargs="+")
     parser.add_argument("--chunks", type=int, default=10_000)
-    parser.add_argument("--chunks-a-document", type=int, default=100)
+    # So that events of ten documents come out even among the workers, none idle at the end.
+    parser.add_argument("--chunks-a-document", type=int, default=125)
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--embedded", type=int, default=0)

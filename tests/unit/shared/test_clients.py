@@ -3,7 +3,6 @@ from typing import Any
 
 import boto3
 import pytest
-from sqlalchemy import event
 
 from shared.clients import connect_database, connect_search, find_bootstrap_key
 from shared.errors import ConfigurationError
@@ -58,17 +57,17 @@ def test_there_may_be_no_bootstrap_key(asked: list[Any]) -> None:
 
 @pytest.mark.parametrize(("iam", "expected"), [(True, "token 1"), (False, "stale")])
 def test_with_iam_a_connection_is_made_with_a_new_token(
-    asked: list[Any], iam: bool, expected: str
+    monkeypatch: pytest.MonkeyPatch, asked: list[Any], iam: bool, expected: str
 ) -> None:
     engine = connect_database(read(database_iam=iam))
     used: list[str] = []
 
-    def stop(_dialect: Any, _record: Any, _args: Any, parameters: dict[str, Any]) -> Any:
+    def stop(**parameters: Any) -> Any:
         used.append(parameters["password"])
-        raise ConnectionRefusedError
+        raise RuntimeError("far enough")
 
-    event.listen(engine, "do_connect", stop)
-    with pytest.raises(ConnectionRefusedError):
+    monkeypatch.setattr(engine.dialect, "connect", stop)
+    with pytest.raises(RuntimeError, match="far enough"):
         engine.connect()
     assert used == [expected]
     where = {"DBHostname": "127.0.0.1", "Port": 6543, "DBUsername": "winnow"}
@@ -102,11 +101,11 @@ def test_o17_the_machine_of_a_container_is_reached_as_one_of_ours(
     engine = connect_database(read(database_url=url))
     seen: list[dict[str, Any]] = []
 
-    def look(_dialect: Any, _record: Any, _args: Any, parameters: dict[str, Any]) -> None:
-        seen.append(dict(parameters))
+    def look(**parameters: Any) -> None:
+        seen.append(parameters)
         raise RuntimeError("far enough")
 
-    event.listen(engine, "do_connect", look)
+    monkeypatch.setattr(engine.dialect, "connect", look)
     with pytest.raises(RuntimeError, match="far enough"):
         engine.connect()
     assert "ssl_context" not in seen[0]  # a laptop's PostgreSQL has no certificate
