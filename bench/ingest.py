@@ -197,7 +197,7 @@ def measure_parts(
         for n, (each, vector) in enumerate(zip(analyzed, vectors, strict=True))
     ]
     return {
-        "parallel_bulk": write_all(settings, sources),
+        "parallel_bulk": write_all(settings, sources, replace(SPACE, dimension=len(vectors[0]))),
         "analyzer": analyzer,
         "keywords": keywords,
     }
@@ -231,11 +231,11 @@ def make_source(number: int, words: str, keywords: Sequence[str], vector: Vector
     return chunk_source(chunk) | {"vector": vector.tolist()}
 
 
-def write_all(settings: Settings, sources: Sequence[JsonObject]) -> float:
+def write_all(settings: Settings, sources: Sequence[JsonObject], space: EmbeddingSpace) -> float:
     """Returns the seconds of opensearch-py's own way, as it comes, and of the refresh after it."""
     client = OpenSearch(settings.opensearch_url, pool_maxsize=8, timeout=60)
     name = f"{settings.index_prefix}-bulk-{uuid.uuid4().hex[:8]}"
-    client.indices.create(index=name, body=index_body(f"{name}-alias", SPACE, 1, 0))
+    client.indices.create(index=name, body=index_body(f"{name}-alias", space, 1, 0))
     actions = ({"_index": name, "_id": each["chunk"], "_source": each} for each in sources)
 
     def write() -> None:
