@@ -92,6 +92,7 @@ def count_live(served: Served, dataset: str) -> int:
                     text(
                         "SELECT count(*) FROM documents WHERE dataset_id = :id"
                         " AND live_version = version AND indexing_status = 'completed'"
+                        " AND NOT EXISTS (SELECT FROM outbox WHERE document_id = documents.id)"
                     ),
                     {"id": dataset},
                 ).scalar_one()
