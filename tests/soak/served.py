@@ -23,7 +23,7 @@ from local.progress import NoProgress
 from tests.servers.line import Line, running_line
 
 WINNOW = Path(sys.executable).parent / "winnow"
-PATIENCE = 300
+PATIENCE = 420
 KEY = "k" * 32
 PREFIX = "outage"
 
