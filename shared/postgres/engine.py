@@ -69,7 +69,6 @@ def connect(
             parameters["password"] = token()
 
         event.listen(engine, "do_connect", sign)
-    event.listen(engine, "do_connect", _dial)
     return engine
 
 
@@ -104,14 +103,6 @@ def _distrust(context: ExceptionContext) -> None:
     # The driver lets a silent server's timeout pass as it is.
     if isinstance(context.original_exception, OSError):
         raise DatabaseUnavailable
-
-
-def _dial(dialect: Any, _record: Any, arguments: Any, parameters: dict[str, Any]) -> Any:
-    # What befalls it before the server's first word, the driver lets pass as it is.
-    try:
-        return dialect.connect(*arguments, **parameters)
-    except OSError as error:
-        raise DatabaseUnavailable from error
 
 
 def _send_at_once(connection: Any, _record: ConnectionPoolEntry) -> None:

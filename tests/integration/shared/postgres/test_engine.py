@@ -12,7 +12,6 @@ from shared.postgres import engine as module
 from shared.postgres.engine import connect, read, transaction
 from shared.postgres.prepared import OPTION
 from tests.servers.line import running_line
-from tests.servers.silence import silent_server
 
 pytestmark = pytest.mark.usefixtures("driver_leaks")
 
@@ -85,14 +84,6 @@ def test_a_server_that_is_away_is_unavailable_and_its_address_stays_ours() -> No
         with pytest.raises(DatabaseUnavailable) as raised, use(engine):
             pytest.fail("there is no connection")
         assert str(raised.value) == "The database does not answer."
-
-
-def test_a_server_that_takes_connections_and_says_nothing_is_unavailable() -> None:
-    with silent_server() as url:
-        engine = connect(f"postgresql+pg8000://u:p@127.0.0.1:{make_url(url).port}/d", timeout=0.2)
-        for use in (read, transaction):
-            with pytest.raises(DatabaseUnavailable), use(engine):
-                pytest.fail("there is no connection")
 
 
 def test_a_server_that_ends_the_session_is_unavailable_and_the_next_query_works(
