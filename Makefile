@@ -32,7 +32,7 @@ serve: $(READY)  ## Serve the API on port 8000; Ctrl-C ends it
 test: $(READY)  ## Run every test against the real engines
 	.venv/bin/pytest
 
-soak: $(READY)  ## Crashes, outages and random histories in full, on the real engines: about ten minutes
+soak: $(READY)  ## Crashes, outages and random histories in full, on the real engines: about twenty minutes
 	WINNOW_SOAK=1 .venv/bin/pytest tests/soak
 
 check: $(READY)  ## Formatting, lint, types, import rules, template, lock drift, dependencies

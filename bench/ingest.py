@@ -27,7 +27,7 @@ import numpy as np
 from opensearchpy import OpenSearch
 from opensearchpy.helpers import parallel_bulk
 
-from bench.world import SPACE, make_parts, running, take_document, unit
+from bench.world import SPACE, make_dataset, make_parts, running, take_document, unit
 from functions.ingest.parts import Parts
 from functions.ingest.pipeline import work_on
 from functions.ingest.together import run_together
@@ -38,21 +38,17 @@ from local.languages import choose_model
 from local.loop import MOST_TOGETHER
 from local.models import open_embedder
 from local.progress import NoProgress
-from shared.analysis.analyzer import analyze, pick_keywords
+from shared.analysis.indexed import index_chunk
 from shared.fusion.keywords import dify_keywords, pack_keywords
 from shared.model import (
-    Chunking,
     Dataset,
     EmbeddingSpace,
     IndexedChunk,
-    IndexingTechnique,
     JsonObject,
     Vector,
 )
 from shared.opensearch.mapping import chunk_source, index_body
 from shared.ports import Embedder
-from shared.postgres.datasets import create_dataset
-from shared.postgres.engine import transaction
 from shared.settings import DEFAULT_TENANT, Settings
 
 
@@ -140,7 +136,9 @@ def ingest_all(
 ) -> float:
     """Returns the seconds from the first document taken in until all of them are found."""
     parts = replace(make_parts(settings), embedder_for=lambda _: embedder)
-    dataset = make_dataset(parts, SPACE if embedder is None else embedder.space)
+    dataset = make_dataset(
+        parts.engine, uuid.uuid4().hex, SPACE if embedder is None else embedder.space
+    )
     bodies = list(make_bodies(load, vectors))
     begun = time.perf_counter()
     with ThreadPoolExecutor(load.workers) as pool:
@@ -170,32 +168,15 @@ def make_bodies(load: Load, vectors: Sequence[Vector] | None) -> Iterator[bytes]
         yield json.dumps({"chunks": chunks}, ensure_ascii=False).encode()
 
 
-def make_dataset(parts: Parts, space: EmbeddingSpace) -> Dataset:
-    """Makes a dataset of an embedding space."""
-    with transaction(parts.engine) as connection:
-        return create_dataset(
-            connection,
-            tenant_id=DEFAULT_TENANT,
-            name=uuid.uuid4().hex,
-            description="",
-            indexing_technique=IndexingTechnique.HIGH_QUALITY,
-            space=space,
-            retrieval={},
-            chunking=Chunking(),
-        )
-
-
 def measure_parts(
     settings: Settings, texts: Sequence[str], vectors: Sequence[Vector]
 ) -> dict[str, float]:
     """Returns the seconds of each thing that can't be done without."""
-    analyzed: list[tuple[str, Sequence[str]]] = []
-    analyzer = measure(lambda: analyzed.extend(analyze_text(text) for text in texts))
+    chunks: list[IndexedChunk] = []
+    numbered = list(enumerate(zip(texts, vectors, strict=True)))
+    analyzer = measure(lambda: chunks.extend(index_text(n, *each) for n, each in numbered))
     keywords = measure(lambda: [pack_keywords(dify_keywords(text)) for text in texts])
-    sources = [
-        make_source(n, *each, vector)
-        for n, (each, vector) in enumerate(zip(analyzed, vectors, strict=True))
-    ]
+    sources = [make_source(each) for each in chunks]
     return {
         "parallel_bulk": write_all(settings, sources, replace(SPACE, dimension=len(vectors[0]))),
         "analyzer": analyzer,
@@ -210,25 +191,24 @@ def measure(work: Callable[[], object]) -> float:
     return time.perf_counter() - begun
 
 
-def analyze_text(text: str) -> tuple[str, Sequence[str]]:
-    """Returns the words of both channels, as the index takes them."""
-    words = analyze(text)
-    return " ".join(words), pick_keywords(words)
-
-
-def make_source(number: int, words: str, keywords: Sequence[str], vector: Vector) -> JsonObject:
-    """Returns a chunk as the index stores it."""
-    chunk = IndexedChunk(
-        id=str(uuid.uuid4()),
+def index_text(number: int, text: str, vector: Vector) -> IndexedChunk:
+    """Returns a text as the index takes it."""
+    return index_chunk(
+        chunk_id=str(uuid.uuid4()),
         tenant_id=DEFAULT_TENANT,
         dataset_id=str(uuid.UUID(int=1)),
         document_seq=number // 100,
-        words=words,
-        keywords=keywords,
+        heading="",
+        text=text,
         vector=vector,
         index_version=1,
     )
-    return chunk_source(chunk) | {"vector": vector.tolist()}
+
+
+def make_source(chunk: IndexedChunk) -> JsonObject:
+    """Returns a chunk as the index stores it, its vector as others' JSON takes it."""
+    source = chunk_source(chunk)
+    return source | {"vector": source["vector"].tolist()}
 
 
 def write_all(settings: Settings, sources: Sequence[JsonObject], space: EmbeddingSpace) -> float:
@@ -267,7 +247,7 @@ def profile(settings: Settings, load: Load) -> None:
     """Prints where one worker's time goes."""
     vectors = make_vectors(len(load.texts))
     parts = make_parts(settings)
-    dataset, bodies = make_dataset(parts, SPACE), list(make_bodies(load, vectors))
+    dataset, bodies = make_dataset(parts.engine, uuid.uuid4().hex), list(make_bodies(load, vectors))
     watch = cProfile.Profile()
     watch.enable()
     for batch in batched(enumerate(bodies), MOST_TOGETHER, strict=False):

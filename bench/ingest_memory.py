@@ -22,11 +22,10 @@ from pathlib import Path
 
 from sqlalchemy import func, select
 
-from bench.world import Words, make_parts, running
-from shared.model import NO_VECTORS, Change, Chunking, EmbeddingSpace, IndexingTechnique
-from shared.postgres.datasets import create_dataset
+from bench.world import Words, make_dataset, make_parts, running
+from shared.model import NO_VECTORS, Change, EmbeddingSpace
 from shared.postgres.documents import DocumentWrite, find_document
-from shared.postgres.engine import read, transaction
+from shared.postgres.engine import read
 from shared.postgres.intake import accept_document, name_document
 from shared.postgres.tables import chunks
 from shared.queue.messages import write_change
@@ -83,18 +82,7 @@ def measure(settings: Settings, data: bytes, dimension: int) -> None:
     """Keeps a document, has it ingested in a process of its own, and prints what that took."""
     parts = make_parts(settings)
     space = EmbeddingSpace("openai_compatible", "bench", dimension) if dimension else NO_VECTORS
-    technique = IndexingTechnique.HIGH_QUALITY if dimension else IndexingTechnique.ECONOMY
-    with transaction(parts.engine) as connection:
-        dataset = create_dataset(
-            connection,
-            tenant_id=DEFAULT_TENANT,
-            name=uuid.uuid4().hex,
-            description="",
-            indexing_technique=technique,
-            space=space,
-            retrieval={},
-            chunking=Chunking(),
-        )
+    dataset = make_dataset(parts.engine, uuid.uuid4().hex, space)
     write = DocumentWrite(
         id=name_document(dataset.id, "large"),
         tenant_id=dataset.tenant_id,

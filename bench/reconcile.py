@@ -24,11 +24,10 @@ from itertools import batched
 from sqlalchemy import Engine, text
 
 from bench.ingest_memory import read_peak
-from bench.world import running
+from bench.world import make_dataset, running
 from shared.clients import connect_database, connect_search
-from shared.model import NO_VECTORS, Chunking, IndexedChunk, IndexingTechnique
+from shared.model import NO_VECTORS, IndexedChunk
 from shared.opensearch.index import OpenSearchChunkIndex
-from shared.postgres.datasets import create_dataset
 from shared.postgres.engine import read, transaction
 from shared.postgres.standings import Standing, list_standings
 from shared.settings import DEFAULT_TENANT, Settings
@@ -77,17 +76,8 @@ def measure(settings: Settings, count: int) -> None:
 
 def fill_postgres(engine: Engine, count: int) -> None:
     """Writes documents and chunks that are live, as if ingest had done it."""
+    dataset = make_dataset(engine, uuid.uuid4().hex, NO_VECTORS)
     with transaction(engine) as connection:
-        dataset = create_dataset(
-            connection,
-            tenant_id=DEFAULT_TENANT,
-            name=uuid.uuid4().hex,
-            description="",
-            indexing_technique=IndexingTechnique.ECONOMY,
-            space=NO_VECTORS,
-            retrieval={},
-            chunking=Chunking(),
-        )
         values = {"tenant": DEFAULT_TENANT, "dataset": dataset.id, "each": A_DOCUMENT}
         connection.execute(_DOCUMENTS, values | {"documents": count // A_DOCUMENT})
         connection.execute(_CHUNKS, values)

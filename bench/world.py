@@ -105,16 +105,17 @@ def running(home: Path | None, index_prefix: str) -> Iterator[Settings]:
             yield settings
 
 
-def make_dataset(engine: Engine, name: str) -> Dataset:
-    """Makes a dataset whose chunks bring their vectors."""
+def make_dataset(engine: Engine, name: str, space: EmbeddingSpace = SPACE) -> Dataset:
+    """Makes a dataset of an embedding space; by default its chunks bring their vectors."""
+    technique = IndexingTechnique.HIGH_QUALITY if space.has_vectors else IndexingTechnique.ECONOMY
     with transaction(engine) as connection:
         return create_dataset(
             connection,
             tenant_id=DEFAULT_TENANT,
             name=name,
             description="",
-            indexing_technique=IndexingTechnique.HIGH_QUALITY,
-            space=SPACE,
+            indexing_technique=technique,
+            space=space,
             retrieval={},
             chunking=Chunking(),
         )

@@ -3,6 +3,7 @@ from typing import Any
 
 import boto3
 import pytest
+from sqlalchemy import event
 
 from shared.clients import connect_database, connect_search, find_bootstrap_key
 from shared.errors import ConfigurationError
@@ -57,17 +58,17 @@ def test_there_may_be_no_bootstrap_key(asked: list[Any]) -> None:
 
 @pytest.mark.parametrize(("iam", "expected"), [(True, "token 1"), (False, "stale")])
 def test_with_iam_a_connection_is_made_with_a_new_token(
-    monkeypatch: pytest.MonkeyPatch, asked: list[Any], iam: bool, expected: str
+    asked: list[Any], iam: bool, expected: str
 ) -> None:
     engine = connect_database(read(database_iam=iam))
     used: list[str] = []
 
-    def stop(**parameters: Any) -> Any:
+    def stop(_dialect: Any, _record: Any, _args: Any, parameters: dict[str, Any]) -> Any:
         used.append(parameters["password"])
-        raise RuntimeError("far enough")
+        raise ConnectionRefusedError
 
-    monkeypatch.setattr(engine.dialect, "connect", stop)
-    with pytest.raises(RuntimeError, match="far enough"):
+    event.listen(engine, "do_connect", stop)
+    with pytest.raises(ConnectionRefusedError):
         engine.connect()
     assert used == [expected]
     where = {"DBHostname": "127.0.0.1", "Port": 6543, "DBUsername": "winnow"}
@@ -101,11 +102,11 @@ def test_o17_the_machine_of_a_container_is_reached_as_one_of_ours(
     engine = connect_database(read(database_url=url))
     seen: list[dict[str, Any]] = []
 
-    def look(**parameters: Any) -> None:
-        seen.append(parameters)
+    def look(_dialect: Any, _record: Any, _args: Any, parameters: dict[str, Any]) -> None:
+        seen.append(dict(parameters))
         raise RuntimeError("far enough")
 
-    monkeypatch.setattr(engine.dialect, "connect", look)
+    event.listen(engine, "do_connect", look)
     with pytest.raises(RuntimeError, match="far enough"):
         engine.connect()
     assert "ssl_context" not in seen[0]  # a laptop's PostgreSQL has no certificate
