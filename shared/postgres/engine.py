@@ -22,6 +22,9 @@ _LOCAL_HOSTS = {None, "", "localhost", "127.0.0.1", "::1", "host.docker.internal
 _RESTED_SECONDS = 2.0
 """A connection that rested longer is tried before it is used."""
 
+_HELD_SECONDS = 30
+"""How long a transaction may lie idle before the server ends it, and its locks with it."""
+
 
 def connect(
     url: str,
@@ -60,6 +63,7 @@ def connect(
     event.listen(engine, "handle_error", _distrust)
     keep_prepared(engine)
     event.listen(engine, "connect", _send_at_once)
+    event.listen(engine, "connect", _let_go)
     event.listen(engine, "checkin", _note_rest)
     event.listen(engine, "checkout", _try_rested)
     if password is not None:
@@ -112,6 +116,13 @@ def _send_at_once(connection: Any, _record: ConnectionPoolEntry) -> None:
         connection._usock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
+def _let_go(connection: Any, _record: ConnectionPoolEntry) -> None:
+    # Of a client that is gone with its network, or frozen, the server never hears. A statement, not
+    # a parameter of the start, of which poolers take few.
+    with closing(connection.cursor()) as cursor:
+        cursor.execute(f"SET idle_in_transaction_session_timeout = '{_HELD_SECONDS}s'")
+
+
 def _note_rest(_connection: Any, record: ConnectionPoolEntry) -> None:
     record.info["rests_since"] = time.monotonic()
 
@@ -136,7 +147,7 @@ def read(engine: Engine, timeout: float | None = None) -> Iterator[Connection]:
         timeout: seconds for the server to go on with an answer, where that is less than the
             engine's own; a connection on which it passes is closed.
     """
-    with _available(), engine.connect() as connection, _hurried(connection, timeout):
+    with _available(), _open(engine) as connection, _hurried(connection, timeout):
         yield connection
 
 
@@ -161,10 +172,17 @@ def _hurried(connection: Connection, timeout: float | None) -> Iterator[None]:
 @contextmanager
 def transaction(engine: Engine) -> Iterator[Connection]:
     """Yields a connection in one transaction: committed at the end, rolled back on any error."""
-    with _available(), engine.connect() as connection:
+    with _available(), _open(engine) as connection:
         connection.execution_options(isolation_level="READ COMMITTED")
         with connection.begin():
             yield connection
+
+
+def _open(engine: Engine) -> Connection:
+    try:
+        return engine.connect()
+    except OSError as error:  # before the server's first word, the driver lets it pass as it is
+        raise DatabaseUnavailable from error
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from sqlalchemy.exc import DBAPIError, StatementError
 _READ_ONLY = "25006"
 _PASSING = (
     _READ_ONLY,
+    "25P03",  # the transaction lay idle for too long
     "40001",  # transactions that can't be put in an order
     "40P01",  # a deadlock
     "53",  # no memory, disk or connection is left

@@ -22,6 +22,7 @@ class Line:
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port: int = self._listener.getsockname()[1]
         self._lock = threading.Lock()
+        self._signs: tuple[bytes, ...] = ()
         self._held: dict[socket.socket, threading.Event] = {}  # set while it passes on
         self.opened = self.open = self.most = 0
         threading.Thread(target=self._accept, daemon=True).start()
@@ -35,6 +36,13 @@ class Line:
         with self._lock:
             for flowing in self._held.values():
                 flowing.clear()
+
+    def freeze_at(self, *signs: bytes) -> None:
+        """Freezes as soon as these have come one after the other on one of its connections.
+
+        The last of them is not passed on.
+        """
+        self._signs = signs
 
     def hang_up(self) -> None:
         """Ends every connection there is."""
@@ -83,8 +91,14 @@ class Line:
         far.close()
 
     def _pump(self, source: socket.socket, target: socket.socket, flowing: threading.Event) -> None:
+        seen = 0
         try:
             while data := source.recv(65_536):
+                if seen < len(self._signs) and self._signs[seen] in data:
+                    seen += 1
+                    if seen == len(self._signs):
+                        self._signs = ()
+                        self.freeze()
                 flowing.wait()
                 target.sendall(data)
         except OSError:

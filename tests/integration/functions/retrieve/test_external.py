@@ -376,7 +376,9 @@ def test_a_full_pool_degrades_and_does_not_wait(world: World) -> None:
 
 def test_bases_take_no_threads_from_the_channels(world: World) -> None:
     pool, outside = Pool(3), Pool(1)
-    bases = [world.external(record("a", 0.5)), world.external(record("b", 0.6))]
+    # Long enough that the second is asked while the first is still at work.
+    slow = Reply({"records": [record("a", 0.5)]}, delay=0.5)
+    bases = [world.broken(slow), world.external(record("b", 0.6))]
     found = (
         world.app.with_search(world.app.search, pool, outside=outside)
         .ask([*bases, world.own], "refund", query_vector=[1, 0])

@@ -12,6 +12,7 @@ from shared.postgres import engine as module
 from shared.postgres.engine import connect, read, transaction
 from shared.postgres.prepared import OPTION
 from tests.servers.line import running_line
+from tests.servers.silence import silent_server
 
 pytestmark = pytest.mark.usefixtures("driver_leaks")
 
@@ -86,6 +87,14 @@ def test_a_server_that_is_away_is_unavailable_and_its_address_stays_ours() -> No
         assert str(raised.value) == "The database does not answer."
 
 
+def test_a_server_that_takes_connections_and_says_nothing_is_unavailable() -> None:
+    with silent_server() as url:
+        engine = connect(f"postgresql+pg8000://u:p@127.0.0.1:{make_url(url).port}/d", timeout=0.2)
+        for use in (read, transaction):
+            with pytest.raises(DatabaseUnavailable), use(engine):
+                pytest.fail("there is no connection")
+
+
 def test_a_server_that_ends_the_session_is_unavailable_and_the_next_query_works(
     pool_of_one: Engine, migrated_url: str
 ) -> None:
@@ -100,7 +109,7 @@ def test_a_server_that_ends_the_session_is_unavailable_and_the_next_query_works(
     other.dispose()
 
 
-@pytest.mark.parametrize("state", ["25006", "40001", "40P01", "53100", "53300", "57P01", "57P03"])
+@pytest.mark.parametrize("state", ["25006", "25P03", "40001", "40P01", "53100", "53300", "57P01", "57P03"])
 @pytest.mark.parametrize("use", [read, transaction])
 def test_what_passes_by_itself_is_unavailable(pool_of_one: Engine, use: Any, state: str) -> None:
     with pytest.raises(DatabaseUnavailable), use(pool_of_one) as connection:
@@ -147,6 +156,41 @@ def test_o10_a_silent_server_is_left_after_the_time_limit(migrated_url: str) -> 
         with read(engine) as connection:  # a new connection is not frozen
             assert connection.execute(text("SELECT 7")).scalar_one() == 7
         engine.dispose()
+
+
+def test_locks_of_a_client_that_is_gone_without_a_word_are_let_go(
+    migrated_url: str, pool_of_one: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_HELD_SECONDS", 1)
+    url = make_url(migrated_url)
+    lock = text("SELECT pg_try_advisory_xact_lock(77)")
+    with running_line(url.host or "", url.port or 5432) as line:
+        there = url.set(host="127.0.0.1", port=line.port)
+        engine = connect(there.render_as_string(hide_password=False), timeout=2, pool_size=1)
+        with pytest.raises(DatabaseUnavailable), transaction(engine) as connection:
+            assert connection.scalar(lock)
+            line.freeze()
+            with transaction(pool_of_one) as other:
+                assert not other.scalar(lock)
+            connection.execute(text("SELECT 7"))
+        time.sleep(1.5)
+        with transaction(pool_of_one) as other:
+            assert other.scalar(lock)
+        engine.dispose()
+
+
+def test_a_transaction_that_lay_idle_for_too_long_is_unavailable_and_the_next_works(
+    migrated_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_HELD_SECONDS", 1)
+    engine = connect(migrated_url, timeout=2, pool_size=1)
+    with pytest.raises(DatabaseUnavailable), transaction(engine) as connection:
+        connection.execute(text("SELECT 1"))
+        time.sleep(1.5)
+        connection.execute(text("SELECT 2"))
+    with transaction(engine) as connection:
+        assert connection.scalar(text("SELECT 3")) == 3
+    engine.dispose()
 
 
 def test_a_wrong_statement_is_a_fault_of_ours(pool_of_one: Engine) -> None:
