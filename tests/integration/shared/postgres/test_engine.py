@@ -109,7 +109,9 @@ def test_a_server_that_ends_the_session_is_unavailable_and_the_next_query_works(
     other.dispose()
 
 
-@pytest.mark.parametrize("state", ["25006", "25P03", "40001", "40P01", "53100", "53300", "57P01", "57P03"])
+@pytest.mark.parametrize(
+    "state", ["25006", "25P03", "40001", "40P01", "53100", "53300", "57P01", "57P03"]
+)
 @pytest.mark.parametrize("use", [read, transaction])
 def test_what_passes_by_itself_is_unavailable(pool_of_one: Engine, use: Any, state: str) -> None:
     with pytest.raises(DatabaseUnavailable), use(pool_of_one) as connection:
