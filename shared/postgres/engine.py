@@ -9,7 +9,7 @@ from typing import Any
 
 import pg8000
 from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -21,6 +21,9 @@ _DRIVER = "postgresql+pg8000"
 _LOCAL_HOSTS = {None, "", "localhost", "127.0.0.1", "::1", "host.docker.internal"}
 _RESTED_SECONDS = 2.0
 """A connection that rested longer is tried before it is used."""
+
+_TRY_SECONDS = 1.0
+"""How long one is tried: a path that died without a word takes no more of a query's time."""
 
 _HELD_SECONDS = 30
 """How long a transaction may lie idle before the server ends it, and its locks with it."""
@@ -132,10 +135,11 @@ def _try_rested(connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> No
     if time.monotonic() - record.info.get("rests_since", time.monotonic()) < _RESTED_SECONDS:
         return
     try:
-        with closing(connection.cursor()) as cursor:
+        with _hurried(connection, _TRY_SECONDS), closing(connection.cursor()) as cursor:
             cursor.execute("SELECT 1")
     except (pg8000.Error, OSError) as error:
-        raise DisconnectionError from error
+        # Those that rested beside it went the same way.
+        raise InvalidatePoolError from error
 
 
 @contextmanager
@@ -147,18 +151,18 @@ def read(engine: Engine, timeout: float | None = None) -> Iterator[Connection]:
         timeout: seconds for the server to go on with an answer, where that is less than the
             engine's own; a connection on which it passes is closed.
     """
-    with _available(), _open(engine) as connection, _hurried(connection, timeout):
-        yield connection
+    with _available(), _open(engine) as connection:
+        if timeout is None:
+            yield connection
+            return
+        with _hurried(connection.connection.dbapi_connection, timeout):
+            yield connection
 
 
 @contextmanager
-def _hurried(connection: Connection, timeout: float | None) -> Iterator[None]:
-    if timeout is None:
-        yield
-        return
+def _hurried(driver: Any, timeout: float) -> Iterator[None]:
     # On the socket, to which the driver has no other way, it costs nothing; a statement_timeout
     # would cost a statement each time.
-    driver: Any = connection.connection.dbapi_connection
     socket = driver._usock
     usual = socket.gettimeout()
     socket.settimeout(min(timeout, usual))

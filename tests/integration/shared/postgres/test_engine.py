@@ -145,6 +145,26 @@ def test_o09_a_connection_that_the_server_closed_meanwhile_is_made_anew_once(
         engine.dispose()
 
 
+def test_o09_of_connections_that_died_without_a_word_one_is_tried_and_not_for_long(
+    migrated_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_RESTED_SECONDS", 0.5)
+    url = make_url(migrated_url)
+    with running_line(url.host or "", url.port or 5432) as line:
+        there = url.set(host="127.0.0.1", port=line.port)
+        engine = connect(there.render_as_string(hide_password=False), timeout=20, pool_size=3)
+        with read(engine), read(engine), read(engine):
+            assert line.opened == 3
+        line.freeze()
+        time.sleep(0.6)
+        begun = time.monotonic()
+        for number in range(3):
+            with read(engine) as connection:
+                assert connection.scalar(text(f"SELECT {number}")) == number
+        assert time.monotonic() - begun < 1.9  # two would have taken two seconds
+        engine.dispose()
+
+
 def test_o10_a_silent_server_is_left_after_the_time_limit(migrated_url: str) -> None:
     url = make_url(migrated_url)
     with running_line(url.host or "", url.port or 5432) as line:
