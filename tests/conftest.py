@@ -14,6 +14,7 @@ from hypothesis import Phase, settings
 from sqlalchemy import create_engine, make_url, text
 
 from local import stack
+from tests.servers.aws import AWS_ENVIRONMENT, running_aws
 
 settings.register_profile("tests", deadline=None)  # how long something takes is never asserted
 settings.load_profile("tests")
@@ -53,6 +54,15 @@ def engines() -> Iterator[Engines]:
 @pytest.fixture(scope="session")
 def opensearch_url(engines: Engines) -> str:
     return engines.opensearch_url
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[str]:
+    """The URL of a server that speaks S3 and SQS, with what lets clients in set."""
+    with running_aws() as url, pytest.MonkeyPatch.context() as patch:
+        for name, value in AWS_ENVIRONMENT.items():
+            patch.setenv(name, value)
+        yield url
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """What every content store does: the fake, the folder, S3."""
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,7 +13,6 @@ from shared.content.s3 import S3ContentStore
 from shared.errors import ContentMissing
 from shared.ports import ContentStore
 from tests.fakes.content import FakeContentStore
-from tests.servers.aws import AWS_ENVIRONMENT, running_aws
 
 KEY = "11111111/22222222/33333333/7"
 ESCAPES = [
@@ -32,14 +31,6 @@ ESCAPES = [
     "x" * 256,
     "/".join(["x" * 200] * 6),
 ]
-
-
-@pytest.fixture(scope="module")
-def aws() -> Iterator[str]:
-    with running_aws() as url, pytest.MonkeyPatch.context() as patch:
-        for name, value in AWS_ENVIRONMENT.items():
-            patch.setenv(name, value)
-        yield url
 
 
 def make_fake(_request: pytest.FixtureRequest) -> ContentStore:

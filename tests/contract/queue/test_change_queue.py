@@ -1,7 +1,7 @@
 """What every queue of changes does: the fake, SQS, the local one."""
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,6 @@ from shared.queue.local import LocalQueue
 from shared.queue.messages import read_change
 from shared.queue.sqs import SqsQueue
 from tests.fakes.queue import FakeChangeQueue
-from tests.servers.aws import AWS_ENVIRONMENT, running_aws
 
 
 @dataclass(frozen=True)
@@ -24,14 +23,6 @@ class Ends:
     queue: ChangeQueue
     has_news: Callable[[], bool]
     read: Callable[[], list[Change]] | None  # None: it carries no messages
-
-
-@pytest.fixture(scope="module")
-def aws() -> Iterator[str]:
-    with running_aws() as url, pytest.MonkeyPatch.context() as patch:
-        for name, value in AWS_ENVIRONMENT.items():
-            patch.setenv(name, value)
-        yield url
 
 
 def make_fake(_request: pytest.FixtureRequest) -> Ends:

@@ -1,7 +1,6 @@
 """Real events of a bucket, by both ways in which they come to the queue."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,6 @@ from functions.ingest import handler
 from shared.content.objects import S3ObjectReader
 from shared.model import Document, IndexingStatus
 from tests.integration.functions.ingest.world import World
-from tests.servers.aws import AWS_ENVIRONMENT, running_aws
 
 NAMES = ["plain.md", "退款 政策(1).md", "a+b %2F&=c.txt", "guides/deep/x y.txt"]
 
@@ -93,14 +91,6 @@ class Bucket:
     def _receive(self) -> list[Any]:
         answer = self._sqs.receive_message(QueueUrl=self._queue, MaxNumberOfMessages=10)
         return list(answer.get("Messages", ()))
-
-
-@pytest.fixture(scope="module")
-def aws() -> Iterator[str]:
-    with running_aws() as url, pytest.MonkeyPatch.context() as patch:
-        for name, value in AWS_ENVIRONMENT.items():
-            patch.setenv(name, value)
-        yield url
 
 
 @pytest.fixture(params=[False, True], ids=["notification", "eventbridge"])

@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -17,7 +17,6 @@ from shared.queue.dead_letters import DeadLetters
 from shared.queue.messages import write_change
 from shared.queue.sqs import SqsQueue
 from tests.integration.functions.ingest.world import World
-from tests.servers.aws import AWS_ENVIRONMENT, running_aws
 
 MOST_RECEIVES = 5  # as in template.yaml
 
@@ -71,14 +70,6 @@ class Queue:
             QueueUrl=self._dead, MaxNumberOfMessages=10, VisibilityTimeout=0
         )
         return [message["Body"] for message in answer.get("Messages", ())]
-
-
-@pytest.fixture(scope="module")
-def aws() -> Iterator[str]:
-    with running_aws() as url, pytest.MonkeyPatch.context() as patch:
-        for name, value in AWS_ENVIRONMENT.items():
-            patch.setenv(name, value)
-        yield url
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """What only S3 has: a prefix, a media type, AWS's refusals, time limits."""
 
 import uuid
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -13,16 +12,7 @@ from boto3.session import Session
 from shared.content.objects import S3ObjectReader
 from shared.content.s3 import S3ContentStore
 from shared.errors import Unavailable
-from tests.servers.aws import AWS_ENVIRONMENT, running_aws
 from tests.servers.silence import silent_server
-
-
-@pytest.fixture(scope="module")
-def aws() -> Iterator[str]:
-    with running_aws() as url, pytest.MonkeyPatch.context() as patch:
-        for name, value in AWS_ENVIRONMENT.items():
-            patch.setenv(name, value)
-        yield url
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,6 @@ from boto3.session import Session
 
 from shared.errors import Unavailable
 from shared.queue.dead_letters import DeadLetters
-from tests.servers.aws import AWS_ENVIRONMENT, running_aws
 
 
 @dataclass(frozen=True)
@@ -34,14 +32,6 @@ class Queues:
         ):
             found += [message["Body"] for message in messages]
         return found
-
-
-@pytest.fixture(scope="module")
-def aws() -> Iterator[str]:
-    with running_aws() as url, pytest.MonkeyPatch.context() as patch:
-        for name, value in AWS_ENVIRONMENT.items():
-            patch.setenv(name, value)
-        yield url
 
 
 @pytest.fixture
