@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, ClassVar, NamedTuple
 
 import pytest
@@ -43,8 +44,9 @@ from tests.integration.functions.ingest.world import Crash, World
 from tests.soak.sizes import choose
 from tests.soak.watched import WatchedIndex
 
-STEPS_EACH = 50
-EXAMPLES = choose(7, 45)
+STEPS = choose(300, 2_000)
+MOST_STEPS_EACH = 50
+HISTORIES = 7  # of one seed; there are as many seeds as the steps take
 NAMES = st.sampled_from("abcdef")
 TEXTS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
 CONTENTS = st.lists(st.sampled_from(TEXTS), min_size=1, max_size=6).map(tuple)
@@ -369,19 +371,19 @@ def test_whatever_is_done_both_stores_equal_the_model(
     Machine.world.index.ensure(Machine.world.dataset.space)
     Machine.model, Machine.off, Machine.unsure = {}, set(), set()
     Machine.steps = Machine.deaths = 0
-    machine = seed(number)(Machine)
-    run_state_machine_as_test(
-        machine,
-        settings=settings(
-            max_examples=EXAMPLES,
-            stateful_step_count=STEPS_EACH,
-            deadline=None,
-            database=None,
-            phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    seeds = count(number)
+    while Machine.steps < STEPS:
+        run_state_machine_as_test(
+            seed(next(seeds))(Machine),
+            settings=settings(
+                max_examples=HISTORIES,
+                stateful_step_count=MOST_STEPS_EACH,
+                deadline=None,
+                database=None,
+                phases=[Phase.generate],
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
     sent = len(Machine.world.sent)
     say(f"{Machine.steps} steps, {sent} changes, {Machine.deaths} deaths: the stores agree")
     assert sent > Machine.steps / 10
-    assert Machine.steps >= choose(300, 2_000)
