@@ -31,8 +31,9 @@ _CHARSET_FAMILIES = (
 )
 # Supersets, and what is mostly meant.
 _MEANT = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "cp1252", "ascii": "cp1252"}
-# Seven-bit charsets, in which any text is UTF-8 by chance; mails have them.
-_ESCAPED, _ESCAPE = "iso2022", b"\x1b"
+# In these a text can be UTF-8 by chance: seven-bit charsets, which mails have, and wide ones, which
+# write ASCII with NUL. Each has a byte that no text in UTF-8 has.
+_BY_CHANCE = {"iso2022": b"\x1b", "utf-16": b"\0", "utf-32": b"\0"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +66,19 @@ def decode(data: bytes, charset: str | None = None) -> Decoded:
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return Decoded(_decode_strictly(data, encoding, len(mark)), encoding)
-    if charset is not None and _ESCAPE in data and _find_codec(charset).startswith(_ESCAPED):
+    if charset is not None and _is_utf_8_by_chance(data, charset):
         return _decode_other(data, charset)
     try:
         return Decoded(data.decode("utf-8"), "utf-8")
     except UnicodeDecodeError:
         return _decode_other(data, charset)
+
+
+def _is_utf_8_by_chance(data: bytes, charset: str) -> bool:
+    if not any(sign in data for sign in set(_BY_CHANCE.values())):
+        return False
+    codec = _find_codec(charset)
+    return any(codec.startswith(name) and sign in data for name, sign in _BY_CHANCE.items())
 
 
 def _decode_other(data: bytes, charset: str | None) -> Decoded:

@@ -7,6 +7,7 @@ for all other writing.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 _SYMBOLS = (0xA1, 0xA3)
@@ -22,7 +23,35 @@ _PLAUSIBLE = 0.7
 """The least share of everyday characters. Of other writing that can be decoded by chance, up to a
 half are."""
 
+# Of two that fit alike the first counts.
 _OTHERS = ("cp1252", "cp1251", "koi8_r", "cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "cp874")
+_ALPHABETS: dict[str, Sequence[str]] = {
+    "cp1252": (
+        "éàèêçâîôùûëïœüæ",  # French
+        "óíáéñúüºª",  # Spanish
+        "ãçáéíóêúõâàôºª",  # Portuguese
+        "àèùòìéíóú",  # Italian
+        "äöåüßøæé",  # German, and the North's
+    ),
+    "cp1250": (
+        "łąęóżśćńź",  # Polish
+        "íáéěýřžščůúťňďó",  # Czech
+        "áíéčšžýúťľôňäďóŕĺ",  # Slovak
+        "áéöőóüíúű",  # Hungarian
+        "ăîşţâ",  # Romanian
+        "čšžćđ",  # Croatian, Slovenian
+    ),
+    "cp1254": ("ıüşğçöâîûi\u0307",),  # Turkish, whose capital I has a dot
+}
+"""Letters of a language beyond ASCII, the frequent ones first, for encodings in which the same
+bytes are other letters."""
+_RANK = 0.01
+"""What a letter counts less than the one before it: it decides between languages that fit alike."""
+_OTHER_ALPHABET = 0.8
+_UTF_8 = 0.9
+"""The least share of such bytes in what is UTF-8 and damaged; of other writing it is up to 0.3."""
+_FEWEST = 20  # bytes beyond ASCII; fewer are UTF-8 by chance
+_ASCII = bytes(range(0x80))
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x19\x1c-\x1f\x7f]")  # no text has these
 _BETWEEN_WORDS = re.compile(r"[^\x00-\x7f] [^\x00-\x7f]")  # Korean has blanks, Chinese has none
 _SAMPLE = 100_000  # bytes that tell; the rest must be decodable all the same
@@ -34,7 +63,7 @@ def guess_encoding(data: bytes) -> str | None:
     Args:
         data: what is not UTF-8, so that it has bytes above 0x7F.
     """
-    if has_controls(data):
+    if has_controls(data) or _is_damaged_utf_8(data):
         return None
     shares = {encoding: _count_everyday(data, encoding) for encoding in _EVERYDAY}
     best = max(shares, key=lambda encoding: shares[encoding])
@@ -73,9 +102,36 @@ def _has_words(data: bytes, encoding: str) -> bool:
     return _BETWEEN_WORDS.search(data.decode(encoding)) is not None
 
 
+def _is_damaged_utf_8(data: bytes) -> bool:
+    """Tells whether nearly all is UTF-8: any other encoding would make two letters of each."""
+    beyond = len(data.translate(None, _ASCII))
+    readable = data.decode("utf-8", "ignore").encode().translate(None, _ASCII)
+    return beyond >= _FEWEST and len(readable) >= beyond * _UTF_8
+
+
 def _guess_other(data: bytes) -> str | None:
     from charset_normalizer import from_bytes  # noqa: PLC0415 - seldom needed
 
-    for match in from_bytes(data, cp_isolation=list(_OTHERS)):
-        return str(match.encoding)
-    return None
+    matches = list(from_bytes(data, cp_isolation=list(_OTHERS)))
+    if not matches:
+        return None
+    # Of those that are as little of a mess as the first, which is all that few words tell.
+    alike = [match.encoding for match in matches if match.chaos <= matches[0].chaos]
+    coherence = {match.encoding: match.coherence for match in matches}
+    return max(
+        sorted(alike, key=_OTHERS.index),
+        key=lambda encoding: (_count_letters(data, encoding), coherence[encoding]),
+    )
+
+
+def _count_letters(data: bytes, encoding: str) -> float:
+    """Returns the share of letters beyond ASCII that are a language's, of the one with the most."""
+    if encoding not in _ALPHABETS:
+        return _OTHER_ALPHABET
+    text = data[:_SAMPLE].decode(encoding).lower()
+    letters = Counter(each for each in text if each.isalpha() and not each.isascii())
+    shares = (
+        sum(letters[letter] * (1 - rank * _RANK) for rank, letter in enumerate(alphabet))
+        for alphabet in _ALPHABETS[encoding]
+    )
+    return max(shares) / max(1, letters.total())

@@ -52,6 +52,20 @@ def test_a_seven_bit_charset_is_taken_though_its_bytes_are_utf_8() -> None:
     assert decode("退款".encode(), "ISO-2022-JP").text == "退款"
 
 
+@pytest.mark.parametrize("charset", ["utf-16-le", "utf-16-be", "UTF-16", "utf-32-le"])
+def test_a_wide_charset_is_taken_though_its_bytes_are_utf_8(charset: str) -> None:
+    encoded = "words".encode(charset).removeprefix(codecs.BOM_UTF16)
+    assert decode(encoded, charset).text == "words"
+    assert decode(b"words", charset) == Decoded("words", "utf-8")
+
+
+@pytest.mark.parametrize("rest", [b"\xff", b"\xfc ber", "Köln".encode()[:2]])
+def test_utf_8_with_a_damaged_byte_is_refused_and_no_other_encoding(rest: bytes) -> None:
+    data = ("Schöne Grüße aus Köln. " * 10).encode() + rest
+    with pytest.raises(DocumentRefused, match=r"is not written in UTF-8: the byte 0x.. at offset"):
+        decode(data)
+
+
 def test_l04_without_a_declaration_the_encoding_is_guessed_and_says_so() -> None:
     text = "退款需要七个工作日，请联系客服。"
     assert decode(text.encode("gbk")) == Decoded(text, "gb18030", guessed=True)

@@ -33,6 +33,31 @@ def test_l04_a_sentence_is_enough(text: str, encoding: str) -> None:
     assert guess_encoding(text.encode(encoding)) == encoding
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Probar los siguientes términos: ñandú, ándale, índice, cargó, último", "cp1252"),
+        ("Återbetalning sker inom sju arbetsdagar på vår hemsida.", "cp1252"),
+        ("O reembolso é efetuado em até sete dias úteis. Não é necessária devolução.", "cp1252"),
+        ("Café crème à la carte", "cp1252"),
+        ("São João é amanhã", "cp1252"),
+        ("Rødgrød med fløde", "cp1252"),
+        ("naïve", "cp1252"),
+        ("Vrácení peněz proběhne do sedmi dnů. Kontaktujte zákaznickou linku.", "cp1250"),
+        ("Zażółć gęślą jaźń", "cp1250"),
+        ("A visszatérítés hét munkanapon belül megtörténik. Őszintén sajnáljuk.", "cp1250"),
+        ("Restituirea banilor se face în şapte zile. Vă rugăm să contactaţi.", "cp1250"),
+        ("İade yedi iş günü içinde yapılır.", "cp1254"),
+        ("Привет, как дела?", "koi8_r"),
+    ],
+)
+def test_letters_tell_encodings_apart_that_make_words_of_the_same_bytes(
+    text: str, encoding: str
+) -> None:
+    data = text.encode(encoding)
+    assert data.decode(guess_encoding(data) or "") == text
+
+
 @pytest.mark.parametrize("characters", [8, 1000])
 def test_l04_every_line_of_the_chinese_examples_is_recognised(characters: int) -> None:
     assert len(CHINESE) > 300
