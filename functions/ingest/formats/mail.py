@@ -1,7 +1,9 @@
 """EML: a mail as its reader sees it: who wrote to whom and when, then its text once."""
 
-from collections.abc import Iterator
+import codecs
+from collections.abc import Iterable, Iterator
 from email import policy
+from email.header import decode_header
 from email.message import EmailMessage, MIMEPart
 from email.parser import BytesParser
 
@@ -19,6 +21,7 @@ _HEAD = ("From", "To", "Cc", "Date")
 _TELLING = ("From", "To", "Date", "Subject", "Received", "Message-ID", "Content-Type")
 _ENCRYPTED = {"multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"}
 _PLAIN, _HTML = "text/plain", "text/html"
+_UNREADABLE = "\ufffd"
 
 
 def read(data: bytes, _charset: str | None, options: Options) -> ParsedDocument:
@@ -26,6 +29,8 @@ def read(data: bytes, _charset: str | None, options: Options) -> ParsedDocument:
 
     Of alternatives the plain one is read. Attachments are left out and reported.
     """
+    # Neither of which a head begins with, but many a file.
+    data = data.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
     mail = BytesParser(EmailMessage, policy=policy.default).parsebytes(data)
     if not any(name in mail for name in _TELLING):
         raise DocumentRefused("broken", "The file is no mail: it has no head.")
@@ -47,30 +52,60 @@ def read(data: bytes, _charset: str | None, options: Options) -> ParsedDocument:
 
 def _read_header(mail: EmailMessage, name: str) -> str:
     try:
-        return str(mail.get(name, "")).strip()
+        value = str(mail.get(name, "")).strip()
+        return value if _UNREADABLE not in value else _decode_header(mail, name)
     except Exception:  # noqa: BLE001 - headers of mails are as odd as their senders
         return ""
+
+
+def _decode_header(mail: EmailMessage, name: str) -> str:
+    """Reads a header that has bytes in it as they are, or words in more than their charset has."""
+    raw = next(value for key, value in mail.raw_items() if key.lower() == name.lower())
+    charsets = (part.get_content_charset() for part in mail.walk())
+    likely = next((charset for charset in charsets if charset), None)
+    words = [
+        _decode_bytes(
+            word.encode("ascii", "surrogateescape") if isinstance(word, str) else word,
+            charset or likely,
+        )
+        for word, charset in decode_header(raw)
+    ]
+    return " ".join("".join(words).split())
 
 
 def _list_shown(part: MIMEPart, draft: Draft) -> Iterator[MIMEPart]:
     """Yields the parts that are the mail's own text."""
     kind = part.get_content_type()
     if part.is_attachment() or kind == "message/rfc822":
-        draft.leave_out(f"attachment {part.get_filename() or kind!r}")
+        _leave_out(part, draft)
     elif kind == "multipart/alternative":
-        chosen = _choose(list(part.iter_parts()))
+        alternatives = list(part.iter_parts())
+        chosen = _choose(alternatives)
         yield from () if chosen is None else _list_shown(chosen, draft)
+        _note_attachments((each for each in alternatives if each is not chosen), draft)
     elif kind == "multipart/related":  # a page with its pictures
-        yield from (
-            each for root in list(part.iter_parts())[:1] for each in _list_shown(root, draft)
-        )
+        inner = list(part.iter_parts())
+        yield from (each for root in inner[:1] for each in _list_shown(root, draft))
+        _note_attachments(inner[1:], draft)
     elif part.is_multipart():
         for inner in part.iter_parts():
             yield from _list_shown(inner, draft)
     elif kind in {_PLAIN, _HTML}:
         yield part
     else:
-        draft.leave_out(f"attachment {part.get_filename() or kind!r}")
+        _leave_out(part, draft)
+
+
+def _note_attachments(parts: Iterable[MIMEPart], draft: Draft) -> None:
+    """Reports the attachments among parts that are not read; pictures of a page are none."""
+    for part in (each for root in parts for each in root.walk()):
+        is_of_page = part.get_content_maintype() in {"image", "multipart", "text"}
+        if part.is_attachment() or not is_of_page:
+            _leave_out(part, draft)
+
+
+def _leave_out(part: MIMEPart, draft: Draft) -> None:
+    draft.leave_out(f"attachment {part.get_filename() or part.get_content_type()!r}")
 
 
 def _choose(alternatives: list[MIMEPart]) -> MIMEPart | None:
@@ -92,7 +127,11 @@ def _decode(part: MIMEPart) -> str:
     data = part.get_payload(decode=True)
     if not isinstance(data, bytes) or not data:
         return ""
+    return _decode_bytes(data, part.get_content_charset())
+
+
+def _decode_bytes(data: bytes, charset: str | None) -> str:
     try:
-        return decode(data, part.get_content_charset()).text
+        return decode(data, charset).text
     except DocumentRefused:  # a charset that is none, or not this part's
         return decode(data).text

@@ -1,3 +1,5 @@
+import codecs
+from base64 import b64encode
 from email.message import EmailMessage
 
 import pytest
@@ -46,6 +48,45 @@ def test_l25_words_and_charsets_are_decoded_and_one_alternative_is_read() -> Non
         "Date: Wed, 09 Apr 2025 11:52:45 +0000\n\nGrüße"
     )
     assert [h.title for h in document.headings] == ["退款"]
+
+
+def test_l25_a_head_is_read_in_the_charset_that_its_bytes_are_of() -> None:
+    gbk = (
+        "Subject: 退款通知\nFrom: 张三 <z@a.example>\nContent-Type: text/plain; charset=gbk\n\n正文"
+    )
+    document = read_file(Format.MAIL, gbk.encode("gbk"))
+    assert document.text == "退款通知\nFrom: 张三 <z@a.example>\n\n正文"
+    latin = "Subject: Schöne Grüße aus Köln\n\nx".encode("cp1252")
+    assert read_file(Format.MAIL, latin).title == "Schöne Grüße aus Köln"
+    assert read("Subject: 退款通知 Grüße\n\nx").title == "退款通知 Grüße"
+
+
+def test_l25_an_encoded_word_may_have_more_than_its_charset() -> None:
+    word = b64encode("关于朱镕基".encode("gbk")).decode()
+    assert read(f"Subject: =?gb2312?B?{word}?=\n\nx").title == "关于朱镕基"
+    split = "=?utf-8?Q?pasi=C5=BEad=C4?=\n =?utf-8?Q?=97jim=C5=B3?="
+    assert read(f"Subject: {split}\n\nx").title == "pasižadėjimų"
+
+
+@pytest.mark.parametrize("before", [codecs.BOM_UTF8, b"\n", b"\r\n\r\n"])
+def test_what_stands_before_a_head_is_passed_over(before: bytes) -> None:
+    assert read_file(Format.MAIL, before + b"From: a@b.example\n\nx").text.endswith("\n\nx")
+
+
+def test_l25_attachments_are_named_wherever_they_are() -> None:
+    mail = write("<p>The page</p>", "html")
+    mail.add_related(b"x", "image", "png", cid="<x>")
+    mail.add_related(b"x", "application", "pdf", filename="contract.pdf")
+    assert read(mail).left_out == ["attachment 'contract.pdf'"]
+    of_apple = EmailMessage()
+    of_apple["Subject"] = "News"
+    of_apple.make_alternative()
+    of_apple.add_alternative("The body.")
+    page = write("<p>The body.</p>", "html")
+    page.add_attachment(b"x", "application", "pdf", filename="plan.pdf", disposition="inline")
+    of_apple.attach(page)
+    document = read(of_apple)
+    assert (document.text, document.left_out) == ("News\n\nThe body.", ["attachment 'plan.pdf'"])
 
 
 def test_l25_a_page_alone_is_read_without_tags() -> None:
