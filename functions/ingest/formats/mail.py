@@ -84,9 +84,9 @@ def _list_shown(part: MIMEPart, draft: Draft) -> Iterator[MIMEPart]:
         yield from () if chosen is None else _list_shown(chosen, draft)
         _note_attachments((each for each in alternatives if each is not chosen), draft)
     elif kind == "multipart/related":  # a page with its pictures
-        inner = list(part.iter_parts())
-        yield from (each for root in inner[:1] for each in _list_shown(root, draft))
-        _note_attachments(inner[1:], draft)
+        pieces = list(part.iter_parts())
+        yield from (each for root in pieces[:1] for each in _list_shown(root, draft))
+        _note_attachments(pieces[1:], draft)
     elif part.is_multipart():
         for inner in part.iter_parts():
             yield from _list_shown(inner, draft)
