@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 from openpyxl import Workbook
+from openpyxl.comments import Comment
 from openpyxl.styles import Font
 
 from functions.ingest.document import ParsedDocument
@@ -50,6 +51,70 @@ def test_l13_zero_and_false_are_no_blanks() -> None:
 def test_values_are_written_as_they_are_meant(value: Any, text: str) -> None:
     data = write_xlsx(["name", "value"], ["a", value])
     assert read_file(Format.XLSX, data).text.endswith(f"\nvalue: {text}")
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "text"),
+    [
+        (0.475, "0.0%", "47.5%"),
+        (0.07, "0%", "7%"),
+        (1, "0%", "100%"),
+        (47.5, '0.0"%"', "47.5"),
+        (47.5, r"0.0\%", "47.5"),
+        (1234.5, '"$"#,##0.00', "1234.5"),
+    ],
+)
+def test_a_percentage_is_written_as_its_readers_see_it(value: Any, code: str, text: str) -> None:
+    book = Workbook()
+    book.active.append(["name", "value"])
+    book.active.append(["a", value])
+    book.active["B2"].number_format = code
+    assert read(book).text.endswith(f"\nvalue: {text}")
+
+
+def test_line_breaks_that_are_escaped_are_line_breaks() -> None:
+    data = write_xlsx(["name", "value"], ["a", "x_x000D_\ny_x000a_z"])
+    assert read_file(Format.XLSX, data).text.endswith("\nvalue: x\ny\nz")
+
+
+def test_formulas_without_their_values_are_reported() -> None:
+    data = write_xlsx(["a", "b"], [1, "=A2+1"])
+    assert "<f>" in read_part(data, SHEET).decode()
+    document = read_file(Format.XLSX, data)
+    assert document.text.endswith("\n\na: 1")
+    assert document.left_out == ["formulas of sheet 'Sheet' that were saved without their values"]
+    data = change(data, b"</f><v></v>", b"</f><v>2</v>")
+    assert read_file(Format.XLSX, data).text.endswith("\n\na: 1\nb: 2")
+    data = change(data, b'<c r="B2"><f>A2+1</f><v>2</v>', b'<c r="B2" t="str"><f>A2+1</f><v></v>')
+    assert read_file(Format.XLSX, data).left_out == []
+
+
+def test_comments_are_reported() -> None:
+    book = Workbook()
+    book.active.append(["a", "b"])
+    book.active["A1"].comment = Comment("NOTE-5", "me")
+    document = read(book)
+    assert (document.text, document.left_out) == ("Sheet\n\na | b", ["comments"])
+
+
+@pytest.mark.parametrize(
+    ("part", "old", "new"),
+    [
+        ("xl/styles.xml", b"<fill>", b"<fill/><fill>"),
+        ("docProps/core.xml", b"</dcterms:created>", b" or so</dcterms:created>"),
+        (SHEET, b"<pageMargins", b'<pageMargins header="x"/><pageMargins'),
+        (SHEET, b"<pageMargins", b'<dataValidations count="1"><dataValidation type="x"/>'
+                                 b"</dataValidations><pageMargins"),
+        (SHEET, b"<pageMargins", b'<conditionalFormatting sqref="A1"><cfRule type="x"/>'
+                                 b"</conditionalFormatting><pageMargins"),
+    ],
+)  # fmt: skip
+def test_what_is_odd_but_no_cell_refuses_no_file(part: str, old: bytes, new: bytes) -> None:
+    data = write_xlsx(["a", "b"], [datetime.fromisoformat("2026-03-01"), 2])
+    content = read_part(data, part)
+    assert old in content
+    odd = replace_part(data, part, content.replace(old, new))
+    assert read_file(Format.XLSX, odd).text == "Sheet\n\na | b\n\na: 2026-03-01\nb: 2"
 
 
 def test_l15_a_format_in_the_last_row_makes_no_rows() -> None:

@@ -1,0 +1,108 @@
+"""An XLSX's sheets, its texts, and how its cells write numbers: what is needed to read cells.
+
+openpyxl's own reading builds all of a workbook, and refuses it over a fill, a filter or a date in
+its properties that spreadsheets pass over, and that says nothing of what stands in the cells.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from openpyxl.reader.excel import ExcelReader
+from openpyxl.styles.numbers import builtin_format_code, is_date_format, is_timedelta_format
+from openpyxl.worksheet._reader import COL_TAG, FORMULA_TAG, ROW_TAG, VALUE_TAG, WorkSheetParser
+from openpyxl.xml.constants import ARC_STYLE, SHEET_MAIN_NS
+from openpyxl.xml.functions import fromstring, iterparse
+
+_COMMENTS = re.compile(r"xl/(.*/)?(threadedC|c)omments?/?[^/]*\.xml")
+_LITERAL = re.compile(r'"[^"]*"|\\.')
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A sheet of cells, and where it is kept."""
+
+    title: str
+    is_hidden: bool
+    part: str
+
+
+class Book:
+    """A workbook that was opened.
+
+    Attributes:
+        sheets: in their order, without charts.
+        has_comments: somebody commented on a cell.
+    """
+
+    def __init__(self, package: BinaryIO) -> None:
+        reader = ExcelReader(package, read_only=True, data_only=True, keep_links=False)
+        reader.read_manifest()
+        reader.read_strings()
+        reader.read_workbook()
+        self._reader = reader
+        self._formats = self._list_formats()
+        self.has_comments = any(map(_COMMENTS.fullmatch, reader.valid_files))
+        self.sheets = [
+            Sheet(sheet.name, sheet.state != "visible", relation.target)
+            for sheet, relation in reader.parser.find_sheets()
+            if relation.target in reader.valid_files and "chartsheet" not in relation.Type
+        ]
+
+    def open_cells(self, sheet: Sheet) -> "Cells":
+        """Returns a sheet's cells, to be read once."""
+        formats = list(enumerate(self._formats))
+        return Cells(
+            self._reader.archive.open(sheet.part),
+            self._reader.shared_strings,
+            data_only=True,
+            epoch=self._reader.wb.epoch,
+            date_formats={n for n, code in formats if is_date_format(code)},
+            timedelta_formats={n for n, code in formats if is_timedelta_format(code)},
+        )
+
+    def is_percentage(self, style: int) -> bool:
+        """Tells whether cells of a style show a number as so many of a hundred."""
+        code = self._formats[style] if style < len(self._formats) else ""
+        return "%" in _LITERAL.sub("", code)
+
+    def _list_formats(self) -> Sequence[str]:
+        """Returns the number format of each style that cells can have."""
+        if ARC_STYLE not in self._reader.valid_files:
+            return []
+        styles = fromstring(self._reader.archive.read(ARC_STYLE))
+        named = styles.iterfind(f"{{{SHEET_MAIN_NS}}}numFmts/{{{SHEET_MAIN_NS}}}numFmt")
+        own = {each.get("numFmtId"): each.get("formatCode") for each in named}
+        used = styles.iterfind(f"{{{SHEET_MAIN_NS}}}cellXfs/{{{SHEET_MAIN_NS}}}xf")
+        ids = [each.get("numFmtId", "0") for each in used]
+        return [own.get(id_) or builtin_format_code(int(id_)) or "" for id_ in ids]
+
+
+class Cells(WorkSheetParser):  # type: ignore[misc]
+    """Reads rows and columns, and nothing else of a sheet.
+
+    Attributes:
+        lacks_values: a formula was met that was saved without its value.
+    """
+
+    lacks_values = False
+
+    def parse(self) -> Iterator[tuple[int, Sequence[dict[str, Any]]]]:
+        """Yields the rows: their number, and the cells that they have."""
+        for _, element in iterparse(self.source):
+            if element.tag == COL_TAG:
+                self.parse_column_dimensions(element)
+            elif element.tag == ROW_TAG:
+                yield self.parse_row(element)
+            else:
+                continue
+            element.clear()
+
+    def parse_cell(self, element: Any) -> dict[str, Any]:
+        """Returns a cell as openpyxl does."""
+        is_text = element.get("t") == "str"  # which may be empty
+        if not is_text and element.find(FORMULA_TAG) is not None:
+            self.lacks_values |= not element.findtext(VALUE_TAG)
+        cell: dict[str, Any] = super().parse_cell(element)
+        return cell
