@@ -1,8 +1,13 @@
 """Office files are archives of XML: what each of them has to pass before a library opens it."""
 
+import posixpath
 import re
+import warnings
 import zipfile
+from collections.abc import Set
 from io import BytesIO
+
+from lxml import etree
 
 from functions.ingest.formats.options import Options
 from shared.errors import DocumentRefused
@@ -15,6 +20,26 @@ _READ_AT_ONCE = 1 << 20
 # No part of an Office file has a document type; what entities can do is refused with it.
 _DOCUMENT_TYPE = re.compile(rb"<\0?!\0?D\0?O\0?C\0?T\0?Y\0?P\0?E")
 _STRICT = b"http://purl.oclc.org/ooxml/"
+_CONTENT_TYPES = "[Content_Types].xml"
+# Templates, shows and files with macros hold what the ordinary ones do, which libraries ask for.
+_MAIN = b"application/vnd.openxmlformats-officedocument."
+_ORDINARY = (
+    (
+        re.compile(
+            rb"application/vnd\.ms-word\.(document|template)\.macroEnabled\.main\+xml"
+            rb"|application/vnd\.openxmlformats-officedocument\.wordprocessingml\.template\.main\+xml"
+        ),
+        _MAIN + b"wordprocessingml.document.main+xml",
+    ),
+    (
+        re.compile(
+            rb"application/vnd\.ms-powerpoint\.(slideshow|template)\.macroEnabled\.main\+xml"
+            rb"|application/vnd\.openxmlformats-officedocument\.presentationml\.(slideshow|template)"
+            rb"\.main\+xml"
+        ),
+        _MAIN + b"presentationml.presentation.main+xml",
+    ),
+)
 
 
 def check_package(data: bytes, options: Options) -> BytesIO:
@@ -40,7 +65,43 @@ def check_package(data: bytes, options: Options) -> BytesIO:
             if part.flag_bits & 1:
                 raise DocumentRefused("password", "Parts of the file are protected by a password.")
             size += _check_part(archive, part, most - size)
-    return BytesIO(data)
+    return _mend(BytesIO(data), {part.filename for part in parts})
+
+
+def _mend(package: BytesIO, parts: Set[str]) -> BytesIO:
+    """Takes away what libraries stumble over, and the programs that write such files do not."""
+    with warnings.catch_warnings(), zipfile.ZipFile(package, "a") as archive:
+        warnings.simplefilter("ignore")  # of a part that is there twice: the last one counts
+        for part in parts:
+            if part != _CONTENT_TYPES and not part.endswith(".rels"):
+                continue
+            written = archive.read(part)
+            mended = _write_types(written) if part == _CONTENT_TYPES else _tie(part, written, parts)
+            if mended != written:
+                archive.writestr(part, mended)
+    package.seek(0)
+    return package
+
+
+def _write_types(types: bytes) -> bytes:
+    for kinds, ordinary in _ORDINARY:
+        types = kinds.sub(ordinary, types)
+    return types
+
+
+def _tie(name: str, relations: bytes, parts: Set[str]) -> bytes:
+    """Returns a part's relations without those to parts that are not there."""
+    folder = posixpath.dirname(posixpath.dirname(name))
+    root = etree.fromstring(relations)
+    loose = [
+        each
+        for each in root
+        if each.get("TargetMode") != "External"
+        and posixpath.normpath(posixpath.join("/", folder, each.get("Target", "")))[1:] not in parts
+    ]
+    for each in loose:
+        root.remove(each)
+    return etree.tostring(root) if loose else relations
 
 
 def _check_part(archive: zipfile.ZipFile, part: zipfile.ZipInfo, most: int) -> int:

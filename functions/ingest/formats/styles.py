@@ -25,7 +25,7 @@ class Styles:
         """Returns the level of a heading, from 1; None for any other paragraph."""
         for properties in self._list_properties(paragraph):
             level = _read(properties, "w:outlineLvl")
-            if level is not None:
+            if level is not None and level.isdecimal():
                 return int(level) + 1 if int(level) < _BODY_LEVEL else None
         for style in self._list_styles(paragraph, _PROPERTIES, "w:pStyle"):
             name = (_read(style, "w:name") or "").lower()

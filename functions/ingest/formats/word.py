@@ -28,12 +28,15 @@ _ROW, _CELL, _BOX = qn("w:tr"), qn("w:tc"), qn("w:txbxContent")
 _TEXT = {qn("w:t"), f"{{{nsmap['m']}}}t"}
 _WRITTEN = {
     qn("w:tab"): "\t",
+    qn("w:ptab"): "\t",
     qn("w:br"): "\n",
     qn("w:cr"): "\n",
     qn("w:noBreakHyphen"): "-",
 }
 # Deleted or moved away, while changes are tracked; and what describes rather than says.
 _NOT_READ = {qn("w:del"), qn("w:moveFrom"), qn("w:pPr"), qn("w:rPr"), qn("w:sectPr")}
+_READING, _EMBEDDED = qn("w:rt"), qn("w:altChunk")
+_CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
 _AT_THE_END = (
     RELATIONSHIP_TYPE.HEADER,
     RELATIONSHIP_TYPE.FOOTER,
@@ -52,7 +55,11 @@ def read(data: bytes, _charset: str | None, options: Options) -> ParsedDocument:
     writer = _Writer(draft, Styles(document))
     writer.write(document.element.body)
     writer.write_others(document)
-    return draft.finish("The document has no text.")
+    return draft.finish(
+        "There is no text but in embedded documents: open the file in Word and save it."
+        if document.element.body.find(f".//{_EMBEDDED}") is not None
+        else "The document has no text."
+    )
 
 
 class _Writer:
@@ -69,6 +76,8 @@ class _Writer:
                 self._write_paragraph(child)
             elif child.tag == _TABLE:
                 self._write_table(child)
+            elif child.tag == _EMBEDDED:
+                self._draft.leave_out("embedded documents")
             else:
                 self.write(child)
 
@@ -141,6 +150,10 @@ class _Writer:
                 pieces.append(_WRITTEN[child.tag])
             elif child.tag == _BOX:
                 boxes.append(child)
+            elif child.tag == _READING:  # it stands above the word, and would part it
+                self._draft.leave_out("readings of words")
+            elif child.tag == _CHART:
+                self._draft.leave_out("charts")
             else:
                 pieces.append(self._read(child, boxes))
         return "".join(pieces)

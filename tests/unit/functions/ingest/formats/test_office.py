@@ -9,6 +9,7 @@ from tests.files.reading import read_file, refuse
 
 DOCX = write_docx("words")
 DOCUMENT = "word/document.xml"
+TYPES = "[Content_Types].xml"
 FILES = {Format.DOCX: DOCX, Format.XLSX: write_xlsx(["words"]), Format.PPTX: write_pptx("words")}
 XML = {
     Format.DOCX: DOCUMENT,
@@ -96,3 +97,56 @@ def test_a_damaged_part_is_broken() -> None:
     at = DOCX.index(DOCUMENT.encode()) + 60
     damaged = DOCX[:at] + bytes(20) + DOCX[at + 20 :]
     assert refuse(Format.DOCX, damaged).code == "broken"
+
+
+@pytest.mark.parametrize(
+    ("format_", "ordinary", "other"),
+    [
+        (Format.DOCX, "vnd.openxmlformats-officedocument.wordprocessingml.document", other)
+        for other in (
+            "vnd.openxmlformats-officedocument.wordprocessingml.template",
+            "vnd.ms-word.document.macroEnabled",
+            "vnd.ms-word.template.macroEnabled",
+        )
+    ]
+    + [
+        (Format.PPTX, "vnd.openxmlformats-officedocument.presentationml.presentation", other)
+        for other in (
+            "vnd.openxmlformats-officedocument.presentationml.slideshow",
+            "vnd.openxmlformats-officedocument.presentationml.template",
+            "vnd.ms-powerpoint.presentation.macroEnabled",
+            "vnd.ms-powerpoint.slideshow.macroEnabled",
+        )
+    ]
+    + [
+        (Format.XLSX, "vnd.openxmlformats-officedocument.spreadsheetml.sheet", other)
+        for other in (
+            "vnd.openxmlformats-officedocument.spreadsheetml.template",
+            "vnd.ms-excel.sheet.macroEnabled",
+        )
+    ],
+)
+def test_templates_shows_and_files_with_macros_are_read(
+    format_: Format, ordinary: str, other: str
+) -> None:
+    types = read_part(FILES[format_], TYPES).decode()
+    assert f"application/{ordinary}.main+xml" in types
+    changed = types.replace(f"application/{ordinary}.main", f"application/{other}.main")
+    file = replace_part(FILES[format_], TYPES, changed.encode())
+    assert "words" in read_file(format_, file).text
+
+
+@pytest.mark.parametrize("format_", FILES)
+def test_a_relation_to_a_part_that_is_not_there_is_passed_over(format_: Format) -> None:
+    folder, _, name = XML[format_].rpartition("/")
+    part = f"{folder}/_rels/{name}.rels"
+    relation = (
+        b'<Relationship Id="rId99" Target="../NULL" Type="http://schemas.openxmlformats.org/'
+        b'officeDocument/2006/relationships/image"/>'
+    )
+    start = b'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+    is_there = part.encode() in FILES[format_]
+    known = read_part(FILES[format_], part) if is_there else start + b"</Relationships>"
+    end = b"</Relationships>"
+    file = replace_part(FILES[format_], part, known.replace(end, relation + end))
+    assert "words" in read_file(format_, file).text

@@ -1,7 +1,11 @@
+from copy import deepcopy
 from typing import Any
 
 import pytest
+from lxml import etree
 from pptx import Presentation
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
 from functions.ingest.chunk import chunk
@@ -46,6 +50,54 @@ def test_l18_boxes_tables_groups_and_notes_are_read_apart() -> None:
 def test_l18_a_slide_is_a_page_and_a_section() -> None:
     passages = chunk(read_file(Format.PPTX, make_slides()), Chunking())
     assert [(p.page, p.heading) for p in passages] == [(1, "The plans"), (3, "")]
+
+
+def test_l18_a_box_with_a_formula_is_read_with_it() -> None:
+    slides = Presentation()
+    slide = slides.slides.add_slide(slides.slide_layouts[6])
+    add_box(slide.shapes, "We factorise as ")
+    box = slide.shapes[0].element
+    formula = etree.fromstring(
+        '<a14:m xmlns:a14="http://schemas.microsoft.com/office/drawing/2010/main">'
+        '<m:r xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"><m:t>x</m:t>'
+        "</m:r></a14:m>"
+    )
+    next(box.iter("{*}p")).append(formula)
+    alternatives = etree.fromstring(
+        '<mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/'
+        '2006"><mc:Choice Requires="a14"/><mc:Fallback/></mc:AlternateContent>'
+    )
+    box.addprevious(alternatives)
+    alternatives[1].append(deepcopy(box))
+    alternatives[0].append(box)
+    add_box(slide.shapes, "then")
+    assert read_file(Format.PPTX, save(slides)).text == "We factorise as x\n\nthen"
+
+
+def test_l18_a_chart_is_read_as_a_table() -> None:
+    slides = Presentation()
+    slide = slides.slides.add_slide(slides.slide_layouts[6])
+    data = CategoryChartData()
+    data.categories = ["East", "West"]
+    data.add_series("2025", (19.2, 21.4))
+    data.add_series("2026", (20, None))
+    kind = XL_CHART_TYPE.COLUMN_CLUSTERED
+    chart = slide.shapes.add_chart(kind, 0, 0, Inches(4), Inches(3), data).chart
+    chart.chart_title.text_frame.text = "Revenue"
+    text = read_file(Format.PPTX, save(slides)).text
+    assert text == "Revenue\n\n| 2025 | 2026\nEast | 19.2 | 20\nWest | 21.4 |"
+
+
+def test_l17_hidden_shapes_are_left_out_and_reported_or_read_where_that_is_wanted() -> None:
+    slides = Presentation()
+    slide = slides.slides.add_slide(slides.slide_layouts[6])
+    add_box(slide.shapes, "seen")
+    add_box(slide.shapes.add_group_shape().shapes, "HIDDEN-77")
+    next(slide.shapes[1].element.iter("{*}cNvPr")).set("hidden", "1")
+    document = read_file(Format.PPTX, save(slides))
+    assert (document.text, document.left_out) == ("seen", ["hidden shapes"])
+    document = read_file(Format.PPTX, save(slides), include_hidden=True)
+    assert (document.text, document.left_out) == ("seen\n\nHIDDEN-77", [])
 
 
 def test_l17_hidden_slides_are_left_out_and_reported_or_read_where_that_is_wanted() -> None:

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from docx import Document
 from docx.oxml import OxmlElement, parse_xml
-from docx.oxml.ns import nsdecls
+from docx.oxml.ns import nsdecls, qn
 
 from functions.ingest.chunk import chunk
 from functions.ingest.document import ParsedDocument
@@ -191,3 +191,43 @@ def test_l09_a_password_is_the_reason_of_an_office_file_too() -> None:
         refusal = refuse(format_, ENCRYPTED)
         assert (refusal.code, str(refusal)) == ("password", "The file is protected by a password.")
         assert refuse(format_, OLDER).code == "unsupported"
+
+
+def write_paragraph(document: Any, inner: str) -> None:
+    document.element.body.insert(0, parse_xml(f"<w:p {nsdecls('w')}>{inner}</w:p>"))
+
+
+def test_tabs_of_a_letterhead_are_tabs() -> None:
+    document = Document()
+    tab = '<w:r><w:ptab w:relativeTo="margin" w:alignment="right" w:leader="none"/></w:r>'
+    write_paragraph(document, f"<w:r><w:t>Left</w:t></w:r>{tab}<w:r><w:t>Right</w:t></w:r>")
+    assert read(document).text == "Left\tRight"
+
+
+def test_the_reading_of_a_word_does_not_part_it() -> None:
+    document = Document()
+    ruby = (
+        "<w:r><w:ruby><w:rt><w:r><w:t>{}</w:t></w:r></w:rt>"
+        "<w:rubyBase><w:r><w:t>{}</w:t></w:r></w:rubyBase></w:ruby></w:r>"
+    )
+    write_paragraph(document, ruby.format("ひょう", "表") + ruby.format("じ", "示"))
+    parsed = read(document)
+    assert (parsed.text, parsed.left_out) == ("表示", ["readings of words"])
+
+
+def test_embedded_documents_are_reported_and_are_the_reason_where_there_is_no_more() -> None:
+    document = Document()
+    document.element.body.insert(0, parse_xml(f"<w:altChunk {nsdecls('w')}/>"))
+    assert "embedded documents" in str(refuse(Format.DOCX, save(document)))
+    document.add_paragraph("text")
+    assert read(document).left_out == ["embedded documents"]
+
+
+def test_an_outline_level_that_is_none_is_passed_over() -> None:
+    document = Document()
+    document.add_heading("One", 1)
+    level = OxmlElement("w:outlineLvl")
+    level.set(qn("w:val"), "x")
+    document.paragraphs[0]._p.get_or_add_pPr().append(level)
+    document.add_paragraph("text")
+    assert [(h.level, h.title) for h in read(document).headings] == [(1, "One")]
