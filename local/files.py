@@ -17,6 +17,8 @@ from shared.metadata.fields import is_same
 from shared.model import JsonObject
 from shared.text import check_text
 
+_PASSED_OVER = (".", "~$")  # hidden files, and who has which Office file open
+
 
 class PathUnusable(WinnowError):
     """A path that was named is not there, or two files would be one document."""
@@ -45,7 +47,8 @@ class Selection:
 def find_files(paths: Sequence[Path]) -> Selection:
     """Returns the files that paths name: themselves, or all below that can be read, in order.
 
-    Hidden files and folders below a path are passed over, sidecars belong to their files.
+    Hidden files and folders below a path are passed over, as are those by which Office programs
+    tell that a file is open; sidecars belong to their files.
 
     Raises:
         PathUnusable: naming the path.
@@ -144,7 +147,7 @@ def _find(path: Path, left_out: Counter[str]) -> Iterator[SourceFile]:
     for folder, folders, names in path.walk():
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            if name.startswith(".") or name.endswith(SIDECAR):
+            if name.startswith(_PASSED_OVER) or name.endswith(SIDECAR):
                 continue
             file = folder / name
             if file.suffix.lower() in EXTENSIONS:

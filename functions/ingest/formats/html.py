@@ -26,6 +26,7 @@ _NEVER_SHOWN = {
     *("script", "style", "noscript", "template", "head", "title", "iframe", "object", "embed"),
     *("audio", "video", "canvas", "datalist", "defs", "desc", "metadata", "annotation", "rp"),
 }
+_READINGS = {"rt", "rtc"}  # they stand above a word, and would part it
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS = {
     *("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details"),
@@ -36,6 +37,7 @@ _BLOCKS = {
 }
 # A table with these in it lays out a page; its cells are blocks, no row of a reader's table.
 _LAID_OUT = "table, h1, h2, h3, h4, h5, h6, ul, ol, dl, pre, blockquote, form"
+_LONGEST_TITLE = 300  # characters of a heading that has blocks in it, and is no container of them
 _HIDING = re.compile(r"(display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _WHITE = re.compile(r"[ \t\n\r\f\xa0]+")
 _BLANKS = re.compile(r" {2,}")
@@ -84,6 +86,7 @@ class _Writer:
         self._bullet = ""
         self._preformatted = 0
         self._tables: list[bool] = []
+        self._headings: list[bool] = []  # those that are open; some hold a whole page
 
     def write(self, root: LexborNode) -> None:
         for node, is_end in _walk(root, self._is_shown):
@@ -100,6 +103,9 @@ class _Writer:
             return True
         if not node.is_element_node or node.tag in _NEVER_SHOWN:
             return False
+        if node.tag in _READINGS:
+            self._draft.leave_out("readings of words")
+            return False
         if _is_hidden(node) and not self._draft.options.include_hidden:
             self._draft.leave_out("hidden elements")
             return False
@@ -109,7 +115,9 @@ class _Writer:
         tag = node.tag or ""
         if tag in _BLOCKS:
             self._end_block()
-        if tag == "br":
+        if tag in _HEADINGS:
+            self._headings.append(_is_title(node))
+        elif tag == "br":
             self._inline.append("\n")
         elif tag == "img":
             self._add_text(f" {node.attributes.get('alt') or ''} ")
@@ -128,11 +136,13 @@ class _Writer:
         if tag in {"td", "th"} and self._cells is not None:
             self._cells.append(self._take_inline())
             return
-        if tag in _HEADINGS:
+        if tag in _HEADINGS and self._headings.pop():
             self._draft.add_heading(_HEADINGS[tag], self._take_inline())
         elif tag in _BLOCKS:
             self._end_block()
-        if tag == "pre":
+        if tag == "li":
+            self._bullet = ""
+        elif tag == "pre":
             self._preformatted -= 1
         elif tag == "tr" and self._cells is not None:
             self._end_row()
@@ -153,7 +163,7 @@ class _Writer:
         return _AROUND_BREAK.sub("\n", _BLANKS.sub(" ", text)).strip()
 
     def _end_block(self) -> None:
-        if self._cells is not None:  # a block inside a cell
+        if self._cells is not None or any(self._headings):  # a block inside a cell or a heading
             self._inline.append(" ")
             return
         text = self._take_inline()
@@ -197,6 +207,11 @@ def _walk(
             node = above
             yield node, True
         node = after
+
+
+def _is_title(heading: LexborNode) -> bool:
+    blocks = heading.css(", ".join(_BLOCKS))  # it is among them itself
+    return len(blocks) == 1 or len(heading.text()) <= _LONGEST_TITLE
 
 
 def _is_hidden(node: LexborNode) -> bool:

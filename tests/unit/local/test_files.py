@@ -20,7 +20,7 @@ def write(path: Path, data: str | bytes = "text") -> Path:
 def test_a_folder_gives_what_can_be_read_below_it_in_order(tmp_path: Path) -> None:
     for name in ("b.md", "a/2.PDF", "a/1.jsonl", "a/1.jsonl.metadata.json", "c.png", "d"):
         write(tmp_path / name)
-    for hidden in (".git/x.md", "a/.y.md"):
+    for hidden in (".git/x.md", "a/.y.md", "~$report.docx"):
         write(tmp_path / hidden)
     found = find_files([tmp_path])
     assert [file.external_id for file in found.files] == ["b.md", "a/1.jsonl", "a/2.PDF"]

@@ -33,6 +33,7 @@ def test_l03_a_line_end_within_quotes_parts_no_row() -> None:
 def test_l03_a_delimiter_within_quotes_parts_no_cell() -> None:
     assert read('a;b\n"x;1";2\n').text == "a | b\n\na: x;1\nb: 2"
     assert read('a,b\n"say ""hi"", you",2\n').text == 'a | b\n\na: say "hi", you\nb: 2'
+    assert read('a, b\n1, "x, y"\n').text == "a | b\n\na: 1\nb: x, y"
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,11 @@ def test_l03_a_delimiter_within_quotes_parts_no_cell() -> None:
         ("a|b\n1|2,5\n", "a | b\n\na: 1\nb: 2,5"),
         ("a;b\n1,5;2,5\n3,5;4\n", "a | b\n\na: 1,5\nb: 2,5\n\na: 3,5\nb: 4"),
         ("Hello, world. No table; at all", "Hello | world. No table; at all"),
+        (
+            "Who, first\tWhere, now\nSmith, J\tRome, IT\n",
+            "Who, first | Where, now\n\nWho, first: Smith, J\nWhere, now: Rome, IT",
+        ),
+        ("sep=^\na^b\n1,5^2,5\n", "a | b\n\na: 1,5\nb: 2,5"),
     ],
 )
 def test_the_delimiter_is_the_one_that_makes_rows_alike(data: str, text: str) -> None:

@@ -1,7 +1,12 @@
 import pytest
 
+from functions.ingest.document import ParsedDocument
 from shared.files.media import Format
 from tests.files.reading import read_file, refuse
+
+
+def parse(markup: str) -> ParsedDocument:
+    return read_file(Format.HTML, markup.encode())
 
 
 def read(markup: str, *, include_hidden: bool = False) -> str:
@@ -114,3 +119,25 @@ def test_pages_nest_as_deep_as_they_like(markup: str) -> None:
 
 def test_nul_in_a_page_is_refused() -> None:
     assert refuse(Format.HTML, b"<p>a\0b").code == "broken"
+
+
+@pytest.mark.parametrize("heading", ["<h2><div>Fees</div></h2>", "<h2><p>Fees</h2>"])
+def test_a_heading_with_a_block_in_it_is_one(heading: str) -> None:
+    document = parse(f"{heading}<p>Pro costs 42 EUR.</p>")
+    assert document.text == "Fees\n\nPro costs 42 EUR."
+    assert [(h.level, h.title) for h in document.headings] == [(2, "Fees")]
+
+
+def test_a_heading_that_holds_the_page_is_none() -> None:
+    document = parse("<h1><div>Title</div>" + "<p>Words of the page.</p>" * 40)
+    assert document.text.startswith("Title\n\nWords of the page.\n\nWords")
+    assert document.headings == []
+
+
+def test_an_item_without_words_leaves_no_bullet_behind() -> None:
+    assert read("<ul><li>One<li></ul><p>Text</p>") == "- One\n\nText"
+
+
+def test_the_reading_of_a_word_does_not_part_it() -> None:
+    document = parse("<p><ruby>表<rp>(</rp><rt>ひょう</rt><rp>)</rp>示<rt>じ</rt></ruby>する</p>")
+    assert (document.text, document.left_out) == ("表示する", ["readings of words"])
