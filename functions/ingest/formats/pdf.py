@@ -17,6 +17,7 @@ CALLED = "PDF"
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _BROKEN = re.compile(r"([^\W\d_]+)([-\u2010\u00ad])\n([^\W\d_]+)")
+_HIDDEN = 0b100010  # flags of a note: hidden, or not shown on a screen
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 
 
@@ -67,12 +68,14 @@ def _read(data: bytes, draft: Draft) -> ParsedDocument:
             failed.append(number)
         elif not text.strip() and _has_pictures(page):
             pictures.append(number)
-        pages.append(text or "")
+        pages.append("\n".join([text or "", *_list_typed(page)]))
     for page_text in join_broken_words(pages):
         draft.begin_page()
         draft.add_paragraph(_TRAILING.sub("", page_text))
     for value in _list_form_values(reader):
         draft.add_line(value)
+    for name in _list_attachments(reader):
+        draft.leave_out(f"attachment {name!r}")
     for numbers, what in ((failed, "that can't be read"), (pictures, "that are pictures")):
         if numbers:
             draft.leave_out(f"pages {what}: {', '.join(_list_ranges(numbers))}")
@@ -100,6 +103,28 @@ def _has_pictures(page: PageObject) -> bool:
         return "/XObject" in page["/Resources"]  # type: ignore[operator]
     except Exception:  # noqa: BLE001 - as above
         return False
+
+
+def _list_typed(page: PageObject) -> Iterator[str]:
+    """Yields what was typed onto a page, as into a form without fields: it is not drawn with it."""
+    try:
+        for reference in page.get("/Annots") or ():
+            note = reference.get_object()
+            if note.get("/Subtype") == "/FreeText" and not note.get("/F", 0) & _HIDDEN:
+                yield str(note.get("/Contents", ""))
+    except LimitReachedError:
+        raise
+    except Exception:  # noqa: BLE001 - as above
+        return
+
+
+def _list_attachments(reader: PdfReader) -> Iterator[str]:
+    try:
+        yield from (file.name for file in reader.attachment_list)
+    except LimitReachedError:
+        raise
+    except Exception:  # noqa: BLE001 - as above
+        return
 
 
 def _list_form_values(reader: PdfReader) -> Iterator[str]:

@@ -1,7 +1,10 @@
 import re
 import zlib
+from io import BytesIO
 
 import pytest
+from pypdf import PdfWriter
+from pypdf.annotations import FreeText
 
 from functions.ingest.chunk import chunk
 from functions.ingest.formats.pdf import join_broken_words
@@ -128,3 +131,27 @@ def test_words_parted_at_the_end_of_a_line_are_joined(text: str, joined: str) ->
 
 def test_other_pages_tell_how_a_word_is_written() -> None:
     assert join_broken_words(["a re-\nentry", "re-entry"]) == ["a re-entry", "re-entry"]
+
+
+def test_what_is_typed_onto_a_page_is_read_with_it() -> None:
+    writer = PdfWriter(clone_from=BytesIO(write_pdf([show("Name:"), show("Page two")])))
+    shown, hidden = (FreeText(text=text, rect=(50, 50, 200, 90)) for text in ("Ada", "HIDDEN-77"))
+    hidden.flags = 2
+    writer.add_annotation(0, shown)
+    writer.add_annotation(0, hidden)
+    document = read_file(Format.PDF, save(writer))
+    assert document.text == "Name:\nAda\n\nPage two"
+    assert document.find_page(document.text.index("Ada")) == 1
+
+
+def test_attachments_are_reported() -> None:
+    writer = PdfWriter(clone_from=BytesIO(write_pdf([show("words")])))
+    writer.add_attachment("data ü.txt", b"attached")
+    document = read_file(Format.PDF, save(writer))
+    assert (document.text, document.left_out) == ("words", ["attachment 'data ü.txt'"])
+
+
+def save(writer: PdfWriter) -> bytes:
+    written = BytesIO()
+    writer.write(written)
+    return written.getvalue()
