@@ -88,24 +88,25 @@ def _parse_notified(record: Mapping[str, Any]) -> ObjectChange:
         bucket=record["s3"]["bucket"]["name"],
         key=unquote_plus(subject["key"]),  # notifications percent-encode keys, EventBridge does not
         removed=removed,
-        sequencer=None if of_one_version else subject.get("sequencer"),
+        sequencer=None if of_one_version else subject.get("sequencer") or None,
         size=subject.get("size"),
     )
 
 
 def _parse_eventbridge(message: Mapping[str, Any]) -> ObjectChange:
     kind = message.get("detail-type")
-    if kind not in {"Object Created", "Object Deleted"}:
+    if kind not in ("Object Created", "Object Deleted"):
         raise ChangeMalformed(f"S3 events of the kind {kind!r} are not for this queue")
     try:
         detail = message["detail"]
         subject = detail["object"]
         is_final = detail.get("deletion-type") == "Permanently Deleted"
+        of_one_version = is_final and subject.get("version-id")
         return ObjectChange(
             bucket=detail["bucket"]["name"],
             key=subject["key"],
             removed=kind == "Object Deleted",
-            sequencer=None if is_final and subject.get("version-id") else subject.get("sequencer"),
+            sequencer=None if of_one_version else subject.get("sequencer") or None,
             size=subject.get("size"),
         )
     except (KeyError, TypeError) as error:

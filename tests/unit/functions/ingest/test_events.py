@@ -49,6 +49,13 @@ def test_a_notification_of_several_objects_keeps_their_order() -> None:
     assert found == [ObjectChange("b", key, False, None, None) for key in "ab"]
 
 
+def test_a_sequencer_that_is_empty_is_none() -> None:
+    record = notified("ObjectCreated:Put", key="a", sequencer="")
+    assert parse_record(json.dumps({"Records": [record]})) == [
+        ObjectChange("b", "a", False, None, None)
+    ]
+
+
 @pytest.mark.parametrize(("kind", "removed"), [("Object Created", False), ("Object Deleted", True)])
 def test_an_event_of_eventbridge_whose_key_is_plain(kind: str, removed: bool) -> None:
     subject = {"key": "a+b%2B.txt", "sequencer": "0A", "size": 3}
@@ -111,6 +118,7 @@ def test_the_mark_of_a_folder_asks_for_nothing() -> None:
         json.dumps({"Records": [notified("ObjectCreated:Put")]}),
         json.dumps({"Records": [notified("ObjectCreated:Put", key="a%00")]}),
         json.dumps({"Records": [notified("ObjectCreated:Put", key="a", sequencer=1)]}),
+        json.dumps({"source": "aws.s3", "detail-type": ["Object Created"], "detail": {}}),
         json.dumps({"source": "aws.s3"}),
         json.dumps({"source": "aws.s3", "detail-type": "Object Created"}),
         json.dumps({"source": "aws.s3", "detail-type": "Object Created", "detail": []}),
