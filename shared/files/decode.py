@@ -30,7 +30,28 @@ _CHARSET_FAMILIES = (
     "mac",
 )
 # Supersets, and what is mostly meant.
-_MEANT = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "cp1252", "ascii": "cp1252"}
+_MEANT = {
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "big5": "big5hkscs",
+    "shift_jis": "cp932",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "ascii": "cp1252",
+}
+# What pages and mails call charsets that Python calls otherwise.
+_ALSO_CALLED = {
+    "iso-8859-8-e": "iso8859-8",
+    "iso-8859-8-i": "iso8859-8",
+    "tis-620": "cp874",
+    "windows-874": "cp874",
+    "windows-949": "cp949",
+    "x-euc-jp": "euc_jp",
+    "x-gbk": "gbk",
+    "x-sjis": "cp932",
+}
+_NEVER_IN_CP932 = (b"\xfd", b"\xfe", b"\xff")  # of which Python makes private characters
 # In these a text can be UTF-8 by chance: seven-bit charsets, which mails have, and wide ones, which
 # write ASCII with NUL. Each has a byte that no text in UTF-8 has.
 _BY_CHANCE = {"iso2022": b"\x1b", "utf-16": b"\0", "utf-32": b"\0"}
@@ -84,6 +105,8 @@ def _is_utf_8_by_chance(data: bytes, charset: str) -> bool:
 def _decode_other(data: bytes, charset: str | None) -> Decoded:
     if charset is not None:
         encoding = _find_codec(charset)
+        if encoding == "cp932" and any(byte in data for byte in _NEVER_IN_CP932):
+            encoding = "shift_jis"  # which fails, naming the place
         return Decoded(_decode_strictly(data, encoding), encoding)
     guess = guess_encoding(data)
     if guess is None:
@@ -112,7 +135,7 @@ def _decode_strictly(data: bytes, encoding: str, mark: int = 0) -> str:
 
 def _find_codec(charset: str) -> str:
     try:
-        name = codecs.lookup(charset).name
+        name = codecs.lookup(_ALSO_CALLED.get(charset.lower(), charset)).name
     except LookupError:
         name = ""
     if not name.startswith(_CHARSET_FAMILIES):

@@ -16,6 +16,7 @@ _EVERYDAY: dict[str, tuple[Sequence[tuple[int, int]], int]] = {
     "cp949": ((_SYMBOLS, (0xB0, 0xC8)), 0xA1),  # the Hangul syllables of KS X 1001
     "gb18030": ((_SYMBOLS, (0xB0, 0xD7)), 0xA1),  # level 1 of GB 2312
     "big5": (((0xA1, 0xC6),), 0x40),  # level 1
+    "big5hkscs": (((0xA1, 0xC6),), 0x40),  # the same, with what Hong Kong writes besides
     "euc_jp": (((0xA1, 0xA5), (0xB0, 0xCF)), 0xA1),  # kana, level 1 of JIS X 0208
     "cp932": (((0x81, 0x83), (0x88, 0x98)), 0x40),  # the same
 }

@@ -67,7 +67,23 @@ def _is_json(text: str) -> bool:
 
 
 def _parse(text: str) -> Any:
-    return json.loads(text, parse_int=_Number, parse_float=_Number, parse_constant=_Number)
+    return json.loads(
+        text,
+        parse_int=_Number,
+        parse_float=_Number,
+        parse_constant=_Number,
+        object_pairs_hook=_gather,
+    )
+
+
+def _gather(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Returns an object; of a name that is there twice, a list of all its values."""
+    gathered = dict(members)
+    if len(gathered) < len(members):
+        for name in gathered:
+            values = [value for each, value in members if each == name]
+            gathered[name] = values if len(values) > 1 else values[0]
+    return gathered
 
 
 def _list_lines(record: Any) -> Iterator[str]:

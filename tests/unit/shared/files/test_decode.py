@@ -43,6 +43,22 @@ def test_l04_utf_8_wins_over_a_wrong_declaration() -> None:
     assert decode(TEXT.encode(), "gbk").text == TEXT
 
 
+@pytest.mark.parametrize(
+    ("charset", "written", "text"),
+    [
+        ("Shift_JIS", "cp932", "①㈱髙橋"),
+        ("x-sjis", "cp932", "返金は七日以内"),
+        ("Big5", "big5hkscs", "在這裏嘅退款"),
+        ("iso-8859-9", "cp1254", "“güneş”"),
+        ("TIS-620", "cp874", "สวัสดี"),
+        ("windows-874", "cp874", "สวัสดี"),
+        ("iso-8859-8-i", "iso8859-8", "שלום"),
+    ],
+)
+def test_a_charset_is_what_browsers_take_it_for(charset: str, written: str, text: str) -> None:
+    assert decode(text.encode(written), charset) == Decoded(text, written)
+
+
 def test_latin_1_is_what_browsers_take_it_for() -> None:
     assert decode(b"\x93Gr\xfc\xdfe\x94", "ISO-8859-1") == Decoded("“Grüße”", "cp1252")
 

@@ -63,3 +63,8 @@ def test_deep_nesting_is_refused_in_words() -> None:
 def test_nothing_but_blanks_is_no_text(data: bytes) -> None:
     refusal = refuse(Format.JSON, data)
     assert refusal.code == "no_text"
+
+
+def test_a_name_that_is_there_twice_loses_no_value() -> None:
+    data = b'{"a": "first", "b": 1, "a": "second", "a": {"c": 2}}'
+    assert read_file(Format.JSON, data).text == "a[0]: first\na[1]: second\na[2].c: 2\nb: 1"
