@@ -8,8 +8,8 @@ The estimate, the same for every embedder:
 - a run of letters or digits of other scripts: 1 for every 2 characters begun;
 - every other character, such as punctuation, symbols and emoji: 1.
 
-Combining marks, variation selectors and joiners belong to the character before them, so that no
-cut parts them.
+Combining marks, variation selectors and joiners belong to the character before them, what a joiner
+joins to it as well, and the two letters of a flag to each other, so that no cut parts them.
 
 Tokens are found from left to right and look at nothing outside themselves. So a piece of text that
 starts and ends at token borders has exactly the tokens that it has within the whole: counts add up.
@@ -38,6 +38,9 @@ IDEOGRAPHIC = (
 _HANGUL = ((0x1100, 0x11FF), (0xAC00, 0xD7AF))
 _LATIN = "0-9A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
 _MOST_MARKS = 8  # a base character with more is not writing, and must not grow past the budget
+_MOST_JOINED = 8
+_JOINER = "\u200d"
+_FLAG_LETTERS = "\U0001f1e6-\U0001f1ff"
 
 
 def _write_class(ranges: tuple[tuple[int, int], ...]) -> str:
@@ -47,17 +50,15 @@ def _write_class(ranges: tuple[tuple[int, int], ...]) -> str:
 def _list_marks() -> str:
     # Of the first plane only: a class with many ranges beyond it makes matching six times slower.
     marks = "".join(chr(c) for c in range(0x300, 0x10000) if unicodedata.category(chr(c))[0] == "M")
-    joiner, skin_tones, ideograph_variants = (
-        "\u200d",
-        "\U0001f3fb-\U0001f3ff",
-        "\U000e0100-\U000e01ef",
-    )
-    return marks + joiner + skin_tones + ideograph_variants
+    skin_tones, ideograph_variants = "\U0001f3fb-\U0001f3ff", "\U000e0100-\U000e01ef"
+    return marks + _JOINER + skin_tones + ideograph_variants
 
 
+_MARKS = rf"[{_list_marks()}]{{0,{_MOST_MARKS}}}"
 _TOKEN = re.compile(
-    rf"(?:[{_write_class(IDEOGRAPHIC + _HANGUL)}]|[{_LATIN}]{{1,4}}|[^\W_]{{1,2}}|\S)"
-    rf"[{_list_marks()}]{{0,{_MOST_MARKS}}}"
+    rf"(?:[{_write_class(IDEOGRAPHIC + _HANGUL)}]|[{_LATIN}]{{1,4}}|[^\W_]{{1,2}}"
+    rf"|[{_FLAG_LETTERS}]{{2}}|\S){_MARKS}"
+    rf"(?:(?<={_JOINER})\S{_MARKS}){{0,{_MOST_JOINED}}}"
 )
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from functions.ingest.tokens import count_tokens, find_tokens
 
-SCRIPTS = st.text("ab1 Zé\n。退が\u3099한ภั\u0301Ж\u200d👩🏽.,_\u3000\u2028", max_size=60)
+SCRIPTS = st.text("ab1 Zé\n。退が\u3099한ภั\u0301Ж\u200d👩🏽🇩🇪.,_\u3000\u2028", max_size=60)
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,19 @@ def test_marks_belong_to_the_character_before_them() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "whole", ["👩🏽\u200d🚒", "👨\u200d👩\u200d👧\u200d👦", "🇩🇪", "1\ufe0f⃣", "क\u200dष"]
+)
+def test_what_is_one_sign_is_one_token(whole: str) -> None:
+    assert [tuple(span) for span in find_tokens(whole * 2)] == [
+        (0, len(whole)),
+        (len(whole), 2 * len(whole)),
+    ]
+
+
 def test_endless_marks_still_cost_tokens() -> None:
     assert count_tokens("a" + "\u0301" * 9000) == 1001
+    assert count_tokens("👩\u200d" * 9000) == 1000
 
 
 @given(SCRIPTS | st.text(max_size=60))
