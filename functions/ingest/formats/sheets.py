@@ -52,7 +52,8 @@ def _list_rows(book: Book, sheet: Sheet, draft: Draft) -> Iterator[Sequence[str]
     say nothing of what is hidden.
     """
     shows_all = draft.options.include_hidden
-    parser = book.open_cells(sheet)
+    parser, merged = book.open_cells(sheet), book.find_merged(sheet)
+    carried: dict[int, tuple[str, int]] = {}  # text and last row by column
     for number, cells in parser.parse():
         row = parser.row_dimensions.pop(str(number), {})
         columns = () if shows_all else list(_list_hidden(parser.column_dimensions))
@@ -68,6 +69,12 @@ def _list_rows(book: Book, sheet: Sheet, draft: Draft) -> Iterator[Sequence[str]
             for column in [each for each in filled if first <= each <= last]:
                 del filled[column]
                 draft.leave_out(f"hidden columns of sheet {sheet.title!r}")
+        carried = {column: each for column, each in carried.items() if each[1] >= number}
+        for column, last in merged.get(number, ()):
+            if column in filled:
+                carried[column] = (filled[column], last)
+        if filled:  # a cell that reaches over rows is part of each
+            filled = {column: text for column, (text, _) in carried.items()} | filled
         yield [filled.get(column, "") for column in range(1, max(filled, default=0) + 1)]
     if parser.lacks_values:
         draft.leave_out(f"formulas of sheet {sheet.title!r} that were saved without their values")

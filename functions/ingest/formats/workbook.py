@@ -5,16 +5,23 @@ its properties that spreadsheets pass over, and that says nothing of what stands
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from openpyxl.reader.excel import ExcelReader
 from openpyxl.styles.numbers import builtin_format_code, is_date_format, is_timedelta_format
+from openpyxl.utils import column_index_from_string
 from openpyxl.worksheet._reader import COL_TAG, FORMULA_TAG, ROW_TAG, VALUE_TAG, WorkSheetParser
 from openpyxl.xml.constants import ARC_STYLE, SHEET_MAIN_NS
 from openpyxl.xml.functions import fromstring, iterparse
 
+_MERGED = re.compile(
+    rb'<(?:\w+:)?mergeCell\s[^<>]*?ref="([A-Z]{1,3})(\d{1,7}):[A-Z]{1,3}(\d{1,7})"'
+)
+_READ_AT_ONCE = 1 << 20
+_LONGEST_TAG = 200
 _COMMENTS = re.compile(r"xl/(.*/)?(threadedC|c)omments?/?[^/]*\.xml")
 _LITERAL = re.compile(r'"[^"]*"|\\.')
 
@@ -61,6 +68,22 @@ class Book:
             date_formats={n for n, code in formats if is_date_format(code)},
             timedelta_formats={n for n, code in formats if is_timedelta_format(code)},
         )
+
+    def find_merged(self, sheet: Sheet) -> Mapping[int, Sequence[tuple[int, int]]]:
+        """Returns the cells that reach over several rows: their columns and last rows by the first.
+
+        They stand after the rows in the part, and are needed before.
+        """
+        found: dict[int, set[tuple[int, int]]] = defaultdict(set)
+        tail = b""
+        with self._reader.archive.open(sheet.part) as part:
+            while piece := part.read(_READ_AT_ONCE):
+                for column, first, last in _MERGED.findall(tail + piece):
+                    if int(last) > int(first):
+                        place = (column_index_from_string(column.decode()), int(last))
+                        found[int(first)].add(place)
+                tail = piece[-_LONGEST_TAG:]
+        return {first: list(places) for first, places in found.items()}
 
     def is_percentage(self, style: int) -> bool:
         """Tells whether cells of a style show a number as so many of a hundred."""

@@ -72,6 +72,24 @@ def test_a_percentage_is_written_as_its_readers_see_it(value: Any, code: str, te
     assert read(book).text.endswith(f"\nvalue: {text}")
 
 
+def test_a_cell_that_reaches_over_rows_is_part_of_each() -> None:
+    book = Workbook()
+    for row in (
+        ["region", "item", "stock"],
+        ["Europe", "Bolt", 5],
+        [None, "Nut", 6],
+        ["Asia", "Cap", 7],
+    ):
+        book.active.append(row)
+    book.active.merge_cells("A2:A3")
+    book.active.merge_cells("A4:A9")
+    assert read(book).text.split("\n\n")[2:] == [
+        "region: Europe\nitem: Bolt\nstock: 5",
+        "region: Europe\nitem: Nut\nstock: 6",
+        "region: Asia\nitem: Cap\nstock: 7",
+    ]
+
+
 def test_line_breaks_that_are_escaped_are_line_breaks() -> None:
     data = write_xlsx(["name", "value"], ["a", "x_x000D_\ny_x000a_z"])
     assert read_file(Format.XLSX, data).text.endswith("\nvalue: x\ny\nz")
