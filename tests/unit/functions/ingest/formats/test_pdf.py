@@ -5,6 +5,7 @@ from io import BytesIO
 import pytest
 from pypdf import PdfWriter
 from pypdf.annotations import FreeText
+from pypdf.constants import AnnotationFlag
 
 from functions.ingest.chunk import chunk
 from functions.ingest.formats.pdf import join_broken_words
@@ -136,7 +137,7 @@ def test_other_pages_tell_how_a_word_is_written() -> None:
 def test_what_is_typed_onto_a_page_is_read_with_it() -> None:
     writer = PdfWriter(clone_from=BytesIO(write_pdf([show("Name:"), show("Page two")])))
     shown, hidden = (FreeText(text=text, rect=(50, 50, 200, 90)) for text in ("Ada", "HIDDEN-77"))
-    hidden.flags = 2
+    hidden.flags = AnnotationFlag.HIDDEN
     writer.add_annotation(0, shown)
     writer.add_annotation(0, hidden)
     document = read_file(Format.PDF, save(writer))
