@@ -53,6 +53,7 @@ _UTF_8 = 0.9
 """The least share of such bytes in what is UTF-8 and damaged; of other writing it is up to 0.3."""
 _FEWEST = 20  # bytes beyond ASCII; fewer are UTF-8 by chance
 _ASCII = bytes(range(0x80))
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x19\x1c-\x1f\x7f]")  # no text has these
 _BETWEEN_WORDS = re.compile(r"[^\x00-\x7f] [^\x00-\x7f]")  # Korean has blanks, Chinese has none
 _SAMPLE = 100_000  # bytes that tell; the rest must be decodable all the same
@@ -105,8 +106,10 @@ def _has_words(data: bytes, encoding: str) -> bool:
 
 def _is_damaged_utf_8(data: bytes) -> bool:
     """Tells whether nearly all is UTF-8: any other encoding would make two letters of each."""
-    beyond = len(data.translate(None, _ASCII))
-    readable = data.decode("utf-8", "ignore").encode().translate(None, _ASCII)
+    first = _BEYOND_ASCII.search(data)
+    sample = data[first.start() : first.start() + _SAMPLE] if first else b""
+    beyond = len(sample.translate(None, _ASCII))
+    readable = sample.decode("utf-8", "ignore").encode().translate(None, _ASCII)
     return beyond >= _FEWEST and len(readable) >= beyond * _UTF_8
 
 

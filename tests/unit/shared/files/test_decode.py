@@ -75,9 +75,12 @@ def test_a_wide_charset_is_taken_though_its_bytes_are_utf_8(charset: str) -> Non
     assert decode(b"words", charset) == Decoded("words", "utf-8")
 
 
+@pytest.mark.parametrize("before", ["", "words " * 50_000])
 @pytest.mark.parametrize("rest", [b"\xff", b"\xfc ber", "Köln".encode()[:2]])
-def test_utf_8_with_a_damaged_byte_is_refused_and_no_other_encoding(rest: bytes) -> None:
-    data = ("Schöne Grüße aus Köln. " * 10).encode() + rest
+def test_utf_8_with_a_damaged_byte_is_refused_and_no_other_encoding(
+    before: str, rest: bytes
+) -> None:
+    data = (before + "Schöne Grüße aus Köln. " * 10).encode() + rest
     with pytest.raises(DocumentRefused, match=r"is not written in UTF-8: the byte 0x.. at offset"):
         decode(data)
 
