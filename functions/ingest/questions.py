@@ -15,7 +15,7 @@ _LONGEST = 300  # characters of a question that has no label
 
 _LINE = re.compile(r"[^\n]+\n?")
 # Blanks are taken possessively, so that no line takes quadratic time.
-_MARKS = r"\s*+(?:[-*+>]\s++)?[*_]*+"
+_MARKS = r"\s*+(?:[-*+>]\s++)?[*_]*+(?:\d{1,3}(?:[.)]\s++|[、．]\s*+))?[*_]*+"
 # "Q:", "Q1.", "Question 3)", "问：", and so the rows of a table with a column "question".
 _LABEL = re.compile(
     rf"{_MARKS}(?:questions?|q|问题?|問題?|提问)\s*+(?:\d{{1,4}}\s*+)?"

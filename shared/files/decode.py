@@ -1,6 +1,7 @@
 """Turns a file's bytes into text without replacing anything."""
 
 import codecs
+import re
 from dataclasses import dataclass
 
 from shared.errors import DocumentRefused
@@ -57,6 +58,12 @@ _NEVER_IN_CP932 = (b"\xfd", b"\xfe", b"\xff")  # of which Python makes private c
 _BY_CHANCE = {"iso2022": b"\x1b", "utf-16": b"\0", "utf-32": b"\0"}
 
 
+_JAPANESE = re.compile(rb"\x1b\$[@B](?:[!-~]{2})+\x1b\([BJ]")  # ISO-2022-JP, and nothing else
+_ESCAPE = "\x1b"
+_IN_JAPANESE = re.compile(rb"\x1b\$[@B]([!-~\s]*)(?:\x1b\([BJ])?")
+_EIGHTH_BIT = bytes(byte | 0x80 if byte > 0x20 else byte for byte in range(256))  # noqa: PLR2004
+
+
 @dataclass(frozen=True, slots=True)
 class Decoded:
     """A file's text, and how it was written.
@@ -89,6 +96,8 @@ def decode(data: bytes, charset: str | None = None) -> Decoded:
             return Decoded(_decode_strictly(data, encoding, len(mark)), encoding)
     if charset is not None and _is_utf_8_by_chance(data, charset):
         return _decode_other(data, charset)
+    if charset is None and data.isascii() and _JAPANESE.search(data):
+        return Decoded(_decode_strictly(data, "iso2022_jp"), "iso2022_jp", guessed=True)
     try:
         return Decoded(data.decode("utf-8"), "utf-8")
     except UnicodeDecodeError:
@@ -114,10 +123,22 @@ def _decode_other(data: bytes, charset: str | None) -> Decoded:
     return Decoded(data.decode(guess), guess, guessed=True)
 
 
+def _decode_japanese(data: bytes) -> str | None:
+    """Decodes ISO-2022-JP with what Windows writes in it besides, such as ①; None if that fails."""
+    eight_bit = _IN_JAPANESE.sub(lambda found: found[1].translate(_EIGHTH_BIT), data)
+    try:
+        text = eight_bit.decode("euc_jis_2004")
+    except UnicodeDecodeError:
+        return None
+    return None if _ESCAPE in text else text
+
+
 def _decode_strictly(data: bytes, encoding: str, mark: int = 0) -> str:
     try:
         return data[mark:].decode(encoding)
     except UnicodeDecodeError as error:
+        if encoding == "iso2022_jp" and (text := _decode_japanese(data)) is not None:
+            return text
         offset = mark + error.start
         place = f"the byte 0x{data[offset]:02X} at offset {offset} can't be read."
         if has_controls(data) and not mark:

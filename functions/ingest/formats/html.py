@@ -37,6 +37,10 @@ _BLOCKS = {
 }
 # A table with these in it lays out a page; its cells are blocks, no row of a reader's table.
 _LAID_OUT = "table, h1, h2, h3, h4, h5, h6, ul, ol, dl, pre, blockquote, form"
+_SELF_CLOSED = re.compile(
+    r"<(a|div|iframe|noscript|p|script|span|style|td|textarea|title)\b((?:\s[^<>]*)?)/>",
+    re.IGNORECASE,
+)
 _LONGEST_TITLE = 300  # characters of a heading that has blocks in it, and is no container of them
 _HIDING = re.compile(r"(display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _WHITE = re.compile(r"[ \t\n\r\f\xa0]+")
@@ -48,9 +52,15 @@ def read(data: bytes, charset: str | None, options: Options) -> ParsedDocument:
     """Returns the text of a page, its headings, and what it calls itself."""
     decoded = _decode(data, charset)
     draft = Draft(options)
-    title = write_html(draft, decoded.text)
+    title = write_html(draft, _close(decoded.text))
     document = draft.finish("The page shows no text.", title)
     return replace(document, encoding=decoded.encoding, guessed=decoded.guessed)
+
+
+def _close(markup: str) -> str:
+    """Returns a page that is written as XML with the elements closed that HTML leaves open."""
+    is_xml = markup.lstrip().startswith("<?xml")
+    return _SELF_CLOSED.sub(r"<\1\2></\1>", markup) if is_xml else markup
 
 
 def write_html(draft: Draft, markup: str) -> str | None:

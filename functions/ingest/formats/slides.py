@@ -67,6 +67,8 @@ def _write_slide(draft: Draft, slide: Slide) -> None:
     for relation in slide.part.rels.values():
         if relation.reltype == _DIAGRAM and not relation.is_external:
             _write_diagram(draft, relation.target_part.blob)
+        elif relation.reltype.endswith("/comments"):  # of Office, or of Microsoft's later ones
+            draft.leave_out("comments")
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         draft.add_paragraph(read_paragraphs(slide.notes_slide.notes_text_frame._element))
 

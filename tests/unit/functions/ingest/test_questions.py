@@ -44,6 +44,13 @@ def test_without_labels_a_paragraph_that_begins_with_a_question_is_one() -> None
     assert list_questions(text) == ["How long?", "Is it free?", "真的吗？"]
 
 
+def test_questions_may_be_numbered() -> None:
+    text = "1. How long?\nSeven days.\n\n2) Is it free?\nYes.\n\n3、真的吗？\n是。\n"
+    document = ParsedDocument(text=text)
+    titles = [each.title for each in find_questions(document)]
+    assert titles == ["How long?", "Is it free?", "真的吗？"]
+
+
 def test_with_labels_others_are_part_of_an_answer() -> None:
     assert list_questions("Q: One?\nA: x\n\nWhy not?\n\nQ: Two?\n") == ["One?", "Two?"]
 

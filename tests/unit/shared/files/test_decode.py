@@ -85,6 +85,20 @@ def test_utf_8_with_a_damaged_byte_is_refused_and_no_other_encoding(
         decode(data)
 
 
+def test_japanese_in_seven_bits_is_told_without_a_declaration() -> None:
+    text = "返金は7日以内。\nSee below."
+    data = text.encode("iso-2022-jp")
+    assert decode(data) == Decoded(text, "iso2022_jp", guessed=True)
+    assert decode(b"\x1b[31mred\x1b[0m").text == "\x1b[31mred\x1b[0m"
+    assert decode(data + "返金".encode()).encoding == "utf-8"
+
+
+def test_japanese_in_seven_bits_may_have_what_windows_writes_in_it() -> None:
+    assert decode(b"\x1b$B-!JV6b-j\x1b(B end", "iso-2022-jp").text == "①返金㈱ end"
+    with pytest.raises(DocumentRefused, match="ISO2022_JP"):
+        decode(b"\x1b$B~~\x1b(B \x1b(I1", "iso-2022-jp")
+
+
 def test_l04_without_a_declaration_the_encoding_is_guessed_and_says_so() -> None:
     text = "退款需要七个工作日，请联系客服。"
     assert decode(text.encode("gbk")) == Decoded(text, "gb18030", guessed=True)

@@ -141,3 +141,9 @@ def test_an_item_without_words_leaves_no_bullet_behind() -> None:
 def test_the_reading_of_a_word_does_not_part_it() -> None:
     document = parse("<p><ruby>表<rp>(</rp><rt>ひょう</rt><rp>)</rp>示<rt>じ</rt></ruby>する</p>")
     assert (document.text, document.left_out) == ("表示する", ["readings of words"])
+
+
+def test_a_page_that_is_xml_closes_its_elements_as_xml_does() -> None:
+    page = '<html><head><title/><script src="x"/></head><body><p/><p>Body.</p></body></html>'
+    assert read(f'<?xml version="1.0"?>{page}') == "Body."
+    assert refuse(Format.HTML, page.encode()).code == "no_text"  # as browsers show it

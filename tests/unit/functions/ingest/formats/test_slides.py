@@ -6,6 +6,8 @@ from lxml import etree
 from pptx import Presentation
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
+from pptx.opc.package import Part
+from pptx.opc.packuri import PackURI
 from pptx.util import Inches
 
 from functions.ingest.chunk import chunk
@@ -98,6 +100,24 @@ def test_l17_hidden_shapes_are_left_out_and_reported_or_read_where_that_is_wante
     assert (document.text, document.left_out) == ("seen", ["hidden shapes"])
     document = read_file(Format.PPTX, save(slides), include_hidden=True)
     assert (document.text, document.left_out) == ("seen\n\nHIDDEN-77", [])
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "http://schemas.openxmlformats.org/officeDocument/2006/relationships/comments",
+        "http://schemas.microsoft.com/office/2018/10/relationships/comments",
+    ],
+)
+def test_comments_are_reported(kind: str) -> None:
+    slides = Presentation()
+    slide = slides.slides.add_slide(slides.slide_layouts[6])
+    add_box(slide.shapes, "seen")
+    part = Part(
+        PackURI("/ppt/comments/comment1.xml"), "application/xml", slide.part.package, b"<x/>"
+    )
+    slide.part.relate_to(part, kind)
+    assert read_file(Format.PPTX, save(slides)).left_out == ["comments"]
 
 
 def test_l17_hidden_slides_are_left_out_and_reported_or_read_where_that_is_wanted() -> None:
