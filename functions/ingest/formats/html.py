@@ -42,6 +42,9 @@ _SELF_CLOSED = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_TITLE = 300  # characters of a heading that has blocks in it, and is no container of them
+_DEEPEST = (
+    8  # headings in headings that are looked at; each look takes as long as all that is in it
+)
 _HIDING = re.compile(r"(display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _WHITE = re.compile(r"[ \t\n\r\f\xa0]+")
 _BLANKS = re.compile(r" {2,}")
@@ -126,7 +129,7 @@ class _Writer:
         if tag in _BLOCKS:
             self._end_block()
         if tag in _HEADINGS:
-            self._headings.append(_is_title(node))
+            self._headings.append(len(self._headings) < _DEEPEST and _is_title(node))
         elif tag == "br":
             self._inline.append("\n")
         elif tag == "img":

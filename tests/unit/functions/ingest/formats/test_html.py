@@ -134,6 +134,10 @@ def test_a_heading_that_holds_the_page_is_none() -> None:
     assert document.headings == []
 
 
+def test_headings_in_headings_take_time_as_they_are_long() -> None:
+    assert read("<h1><div>" * 10_000 + "words") == "words"
+
+
 def test_an_item_without_words_leaves_no_bullet_behind() -> None:
     assert read("<ul><li>One<li></ul><p>Text</p>") == "- One\n\nText"
 
