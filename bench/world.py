@@ -35,6 +35,7 @@ from shared.model import (
     EmbeddingSpace,
     IndexingTechnique,
     JsonObject,
+    SourceObject,
     Vector,
 )
 from shared.opensearch.index import OpenSearchChunkIndex
@@ -198,7 +199,7 @@ class NoObjects:
     def size(self, bucket: str, key: str) -> int | None:
         return None
 
-    def read(self, bucket: str, key: str, most: int) -> bytes | None:
+    def read(self, bucket: str, key: str, most: int) -> SourceObject | None:
         return None
 
 

@@ -310,6 +310,18 @@ class Image:
     data: bytes = field(repr=False)
 
 
+class SourceObject(NamedTuple):
+    """What a user put into a bucket.
+
+    Attributes:
+        data: its bytes.
+        media_type: what its sender says that it is, maybe with a charset; nothing is checked.
+    """
+
+    data: bytes
+    media_type: str
+
+
 @dataclass(frozen=True, slots=True)
 class AllDocuments:
     """No filter, or one that every document passes."""

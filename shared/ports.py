@@ -18,6 +18,7 @@ from shared.model import (
     IndexedChunk,
     ListedChunk,
     SearchScope,
+    SourceObject,
     Vector,
 )
 
@@ -277,11 +278,11 @@ class ObjectReader(Protocol):
         """Returns an object's size in bytes; None where there is no such object."""
         ...
 
-    def read(self, bucket: str, key: str, most: int) -> bytes | None:
-        """Returns an object's bytes; None where there is no such object.
+    def read(self, bucket: str, key: str, most: int) -> SourceObject | None:
+        """Returns an object; None where there is no such object.
 
-        Of an object that is larger than `most`, which an earlier `size` can't rule out, it returns
-        the first `most` + 1.
+        Of one that is larger than `most`, which an earlier `size` can't rule out, it returns the
+        first `most` + 1 bytes.
         """
         ...
 

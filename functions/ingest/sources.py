@@ -25,7 +25,7 @@ from shared.files.media import find_media_type
 from shared.files.sidecar import SIDECAR, SIDECAR_MAX_BYTES, parse_sidecar
 from shared.metadata.fields import check_types
 from shared.metadata.filter_values import validate_metadata
-from shared.model import Change, Dataset, IndexingStatus, JsonObject
+from shared.model import Change, Dataset, IndexingStatus, JsonObject, SourceObject
 from shared.ports import ContentStore, ObjectReader
 from shared.postgres.datasets import find_dataset
 from shared.postgres.documents import DocumentWrite, end_source, find_document, refuse_source
@@ -95,27 +95,26 @@ def _take(
     # Without a sequencer nothing orders the event, and the present state wins.
     is_gone = event.removed and write.sequencer is not None
     try:
-        data = None if is_gone else _read(objects, event.bucket, key, most)
+        found = None if is_gone else _read(objects, event.bucket, key, most)
     except _TooLarge as error:
         raise _refuse(engine, write, "too_large", str(error)) from error
-    if data is None:
+    if found is None:
         if _is_sidecar(event):
             logger.info("a sidecar waits for its file", key=event.key)
             return None
         return _end(engine, write)
     try:
-        media_type = find_media_type(write.name, "", data)
-        metadata = _gather_metadata(event, engine, objects, dataset, data, media_type)
+        media_type = find_media_type(write.name, found.media_type, found.data)
+        metadata = _gather_metadata(event, engine, objects, dataset, found.data, media_type)
     except UnsupportedMediaType as error:
         raise _refuse(engine, write, "unsupported", str(error)) from error
     except ValueError as error:
         raise _refuse(engine, write, "sidecar", f"{write.name}{SIDECAR}: {error}") from error
     except InvalidRequest as error:
         raise _refuse(engine, write, "metadata", str(error)) from error
-    write = replace(
-        write, metadata=metadata, media_type=media_type, content_hash=sha256(data).hexdigest()
-    )
-    document, change = accept_document(engine, content, write, data)
+    content_hash = sha256(found.data).hexdigest()
+    write = replace(write, metadata=metadata, media_type=media_type, content_hash=content_hash)
+    document, change = accept_document(engine, content, write, found.data)
     refused = change is None and document.indexing_status is IndexingStatus.ERROR
     if refused and document.sequencer == write.sequencer:
         # A redelivered event of a refused document fails again, and ends in the dead-letter queue.
@@ -204,19 +203,19 @@ def _gather_metadata(
 
 
 def _read_sidecar(objects: ObjectReader, bucket: str, key: str) -> dict[str, Any]:
-    data = _read(objects, bucket, key, SIDECAR_MAX_BYTES)
-    return {} if data is None else parse_sidecar(data)
+    found = _read(objects, bucket, key, SIDECAR_MAX_BYTES)
+    return {} if found is None else parse_sidecar(found.data)
 
 
 class _TooLarge(ValueError):
     """An object is over the limit."""
 
 
-def _read(objects: ObjectReader, bucket: str, key: str, most: int) -> bytes | None:
+def _read(objects: ObjectReader, bucket: str, key: str, most: int) -> SourceObject | None:
     size = objects.size(bucket, key)
     # What is large is not read at all; what has become so since is read no further than that shows.
-    data = objects.read(bucket, key, most) if size is not None and size <= most else None
-    size = max(size or 0, len(data or b""))
+    found = objects.read(bucket, key, most) if size is not None and size <= most else None
+    size = max(size or 0, len(found.data) if found else 0)
     if size > most:
         raise _TooLarge(f"The file has {size} bytes; the limit is {most}.")
-    return data
+    return found

@@ -4,6 +4,7 @@ from functools import cached_property
 from typing import Any
 
 from shared.content.s3 import TIMEOUT_SECONDS, measure_object, open_s3, read_object
+from shared.model import SourceObject
 
 
 class S3ObjectReader:
@@ -23,9 +24,9 @@ class S3ObjectReader:
         """Returns an object's size in bytes; None where there is no such object."""
         return measure_object(self._client, bucket, key)
 
-    def read(self, bucket: str, key: str, most: int) -> bytes | None:
-        """Returns an object's bytes; None where there is no such object.
+    def read(self, bucket: str, key: str, most: int) -> SourceObject | None:
+        """Returns an object; None where there is no such object.
 
-        Of an object that is larger than `most` it returns the first `most` + 1.
+        Of one that is larger than `most` it returns the first `most` + 1 bytes.
         """
         return read_object(self._client, bucket, key, most + 1)

@@ -8,6 +8,7 @@ from typing import Any
 
 from shared.content.keys import is_key, require_key
 from shared.errors import ContentMissing, Unavailable
+from shared.model import SourceObject
 
 TIMEOUT_SECONDS = 10.0
 _ATTEMPTS = 3
@@ -51,10 +52,10 @@ class S3ContentStore:
 
     def get(self, key: str) -> bytes:
         """Returns the bytes; raises `ContentMissing` where there are none."""
-        data = read_object(self._client, self._bucket, self._prefix + key) if is_key(key) else None
-        if data is None:
+        found = read_object(self._client, self._bucket, self._prefix + key) if is_key(key) else None
+        if found is None:
             raise ContentMissing(f"the content store holds nothing under {key!r}")
-        return data
+        return found.data
 
     def delete(self, key: str) -> None:
         """Forgets the bytes; a key that holds nothing is fine."""
@@ -95,14 +96,14 @@ def open_s3(timeout: float, endpoint_url: str | None) -> Any:
     return Session().client("s3", endpoint_url=endpoint_url, config=config)
 
 
-def read_object(client: Any, bucket: str, key: str, most: int | None = None) -> bytes | None:
-    """Returns an object's bytes, at most so many; None where there is no such object."""
+def read_object(client: Any, bucket: str, key: str, most: int | None = None) -> SourceObject | None:
+    """Returns an object, at most so many bytes of it; None where there is no such object."""
     with explaining_trouble():
         answer = find(client.get_object, bucket, key)
         if answer is None:
             return None
         with closing(answer["Body"]) as body:
-            return bytes(body.read(most))
+            return SourceObject(bytes(body.read(most)), answer.get("ContentType", ""))
 
 
 def measure_object(client: Any, bucket: str, key: str) -> int | None:

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, text
@@ -80,11 +81,11 @@ class Bucket:
         objects, read = self.world.objects, self.world.objects.read
         waiting = [action]
 
-        def read_slowly(*arguments: object) -> bytes | None:
-            data: bytes | None = read(*arguments)  # type: ignore[arg-type]
+        def read_slowly(*arguments: Any) -> Any:
+            found = read(*arguments)
             if waiting:
                 waiting.pop()()
-            return data
+            return found
 
         monkeypatch.setattr(objects, "read", read_slowly)
 

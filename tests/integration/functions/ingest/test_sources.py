@@ -27,9 +27,12 @@ class Bucket:
     def key(self, name: str) -> str:
         return f"datasets/{self.world.dataset.id}/{name}"
 
-    def put(self, name: str, data: bytes | str | dict[str, Any]) -> None:
-        raw = json.dumps(data) if isinstance(data, dict) else data
-        self.world.objects.put(self.key(name), raw.encode() if isinstance(raw, str) else raw)
+    def put(
+        self, name: str, data: bytes | str | dict[str, Any], media_type: str = "binary/octet-stream"
+    ) -> None:
+        text = json.dumps(data) if isinstance(data, dict) else data
+        raw = text.encode() if isinstance(text, str) else text
+        self.world.objects.put(self.key(name), raw, media_type=media_type)
 
     def remove(self, name: str) -> None:
         self.world.objects.remove(self.key(name))
@@ -54,6 +57,17 @@ class Bucket:
 @pytest.fixture
 def bucket(database: Engine) -> Bucket:
     return Bucket(World(database))
+
+
+def test_what_the_sender_says_an_object_is_counts_where_nothing_else_tells(bucket: Bucket) -> None:
+    bucket.put("page", "<p>refund policy</p>", "text/html")
+    bucket.put("turkish.txt", "değişim".encode("cp1254"), "text/plain; charset=windows-1254")
+    bucket.put("named.md", "*refund*", "application/pdf")
+    for name in ("page", "turkish.txt", "named.md"):
+        bucket.tell(name)
+    assert bucket.texts("page") == ["refund policy"]
+    assert bucket.texts("turkish.txt") == ["değişim"]
+    assert bucket.find("named.md").media_type == "text/markdown"
 
 
 def test_a_created_object_is_a_document(bucket: Bucket) -> None:

@@ -9,7 +9,6 @@ import pytest
 import urllib3
 from boto3.session import Session
 
-from shared.content.objects import S3ObjectReader
 from shared.content.s3 import S3ContentStore
 from shared.errors import Unavailable
 from tests.servers.silence import silent_server
@@ -81,27 +80,3 @@ def test_o10_a_silent_server_is_left_after_the_time_limit(aws: str) -> None:
             Unavailable, match="the content store can't be reached: ReadTimeoutError"
         ):
             store.get("a")
-
-
-def test_users_objects_are_measured_and_read(aws: str, client: Any, bucket: str) -> None:
-    client.put_object(Bucket=bucket, Key="datasets/退款 a+b.md", Body=b"# Refunds")
-    objects = S3ObjectReader(endpoint_url=aws)
-    assert objects.size(bucket, "datasets/退款 a+b.md") == 9
-    assert objects.read(bucket, "datasets/退款 a+b.md", 100) == b"# Refunds"
-    assert objects.size(bucket, "gone") is None
-    assert objects.read(bucket, "gone", 100) is None
-
-
-@pytest.mark.parametrize(("most", "length"), [(0, 1), (8, 9), (9, 10), (10, 10), (11, 10)])
-def test_no_more_of_an_object_is_read_than_shows_that_it_is_too_large(
-    aws: str, client: Any, bucket: str, most: int, length: int
-) -> None:
-    client.put_object(Bucket=bucket, Key="grown", Body=b"0123456789")
-    assert S3ObjectReader(endpoint_url=aws).read(bucket, "grown", most) == b"0123456789"[:length]
-
-
-def test_an_empty_object_is_there(aws: str, client: Any, bucket: str) -> None:
-    client.put_object(Bucket=bucket, Key="empty", Body=b"")
-    objects = S3ObjectReader(endpoint_url=aws)
-    assert objects.size(bucket, "empty") == 0
-    assert objects.read(bucket, "empty", 100) == b""
