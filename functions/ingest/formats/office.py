@@ -6,6 +6,7 @@ import warnings
 import zipfile
 from collections.abc import Set
 from io import BytesIO
+from urllib.parse import unquote
 
 from lxml import etree
 
@@ -90,18 +91,29 @@ def _write_types(types: bytes) -> bytes:
 
 
 def _tie(name: str, relations: bytes, parts: Set[str]) -> bytes:
-    """Returns a part's relations without those to parts that are not there."""
+    """Returns a part's relations to the parts that there are, by the names that these have.
+
+    Names are the same whatever their case and however they are escaped, but for libraries.
+    """
+    named = {_fold(part): part for part in parts}
     folder = posixpath.dirname(posixpath.dirname(name))
     root = etree.fromstring(relations)
-    loose = [
-        each
-        for each in root
-        if each.get("TargetMode") != "External"
-        and posixpath.normpath(posixpath.join("/", folder, each.get("Target", "")))[1:] not in parts
-    ]
-    for each in loose:
-        root.remove(each)
-    return etree.tostring(root) if loose else relations
+    is_mended = False
+    for relation in list(root):
+        if relation.get("TargetMode") == "External":
+            continue
+        target = posixpath.normpath(posixpath.join("/", folder, relation.get("Target", "")))[1:]
+        part = named.get(_fold(target))
+        if part is None:
+            root.remove(relation)
+        elif part != target:
+            relation.set("Target", f"/{part}")
+        is_mended |= part != target
+    return etree.tostring(root) if is_mended else relations
+
+
+def _fold(part: str) -> str:
+    return unquote(part).lower()
 
 
 def _check_part(archive: zipfile.ZipFile, part: zipfile.ZipInfo, most: int) -> int:

@@ -1,6 +1,7 @@
 """JSON and JSON Lines: each record is a paragraph of `path: value` lines."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -79,11 +80,12 @@ def _parse(text: str) -> Any:
 def _gather(members: list[tuple[str, Any]]) -> dict[str, Any]:
     """Returns an object; of a name that is there twice, a list of all its values."""
     gathered = dict(members)
-    if len(gathered) < len(members):
-        for name in gathered:
-            values = [value for each, value in members if each == name]
-            gathered[name] = values if len(values) > 1 else values[0]
-    return gathered
+    if len(gathered) == len(members):
+        return gathered
+    values: dict[str, list[Any]] = defaultdict(list)
+    for name, value in members:
+        values[name].append(value)
+    return {name: each if len(each) > 1 else each[0] for name, each in values.items()}
 
 
 def _list_lines(record: Any) -> Iterator[str]:

@@ -150,3 +150,10 @@ def test_a_relation_to_a_part_that_is_not_there_is_passed_over(format_: Format) 
     end = b"</Relationships>"
     file = replace_part(FILES[format_], part, known.replace(end, relation + end))
     assert "words" in read_file(format_, file).text
+
+
+def test_a_part_is_found_by_its_name_in_other_letters() -> None:
+    file = write_docx("words")
+    relations = "_rels/.rels"
+    mistaken = read_part(file, relations).replace(b"word/document.xml", b"/Word/Document%2Exml")
+    assert read_file(Format.DOCX, replace_part(file, relations, mistaken)).text == "words"
