@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 from shared.errors import IndexUnavailable
 from shared.model import EmbeddingSpace
-from shared.opensearch.client import EngineRefused, SearchEngine
+from shared.opensearch.client import INDEX_CLOSED, EngineRefused, SearchEngine
 from shared.opensearch.mapping import (
     alias_name,
     building_name,
@@ -103,7 +103,7 @@ class OpenSearchIndexBuilder:
             try:
                 answer = self._engine.request("GET", f"/{name}/_stats/search")
             except EngineRefused as refused:
-                if refused.status == HTTPStatus.NOT_FOUND:
+                if refused.status == HTTPStatus.NOT_FOUND or refused.kind == INDEX_CLOSED:
                     return
                 raise
             search = answer["_all"]["total"]["search"]

@@ -10,7 +10,7 @@ import orjson
 
 from shared.errors import IndexUnavailable
 from shared.model import IndexedChunk, JsonObject
-from shared.opensearch.client import INDEX_MISSING
+from shared.opensearch.client import INDEX_CLOSED, INDEX_MISSING
 from shared.opensearch.mapping import chunk_source
 
 ALIAS_ONLY = {"require_alias": "true"}
@@ -53,6 +53,13 @@ _BY_STATUS: Mapping[int, Outcome] = {
     HTTPStatus.BAD_REQUEST: Outcome.REFUSED,
     HTTPStatus.CONTENT_TOO_LARGE: Outcome.REFUSED,
 }
+
+_OF_THE_ENGINE = {
+    INDEX_CLOSED,
+    "knn_circuit_breaker_exception",  # too little memory for more vectors
+    "illegal_state_exception",  # the plugin of vectors is switched off
+}
+"""Errors, or causes of one, that come with status 400 and are no chunk's: they pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +128,14 @@ def _read_result(write: Write, item: Mapping[str, Any]) -> Result:
     if error is None:
         return Result(write, _outcome(write, status, ""), "")
     kind = str(error["type"])
+    cause = str((error.get("caused_by") or error)["type"])
     outcome = _outcome(write, status, kind)
-    reason = f"{kind}: {error.get('reason')}" if outcome is Outcome.REFUSED else kind
-    return Result(write, outcome, reason)
+    if outcome is Outcome.REFUSED:
+        # A delete holds nothing that could be wrong.
+        if write.is_delete or not _OF_THE_ENGINE.isdisjoint((kind, cause)):
+            return Result(write, Outcome.FAILED, cause)
+        return Result(write, outcome, f"{kind}: {error.get('reason')}")
+    return Result(write, outcome, kind)
 
 
 def _outcome(write: Write, status: int, kind: str) -> Outcome:

@@ -25,6 +25,7 @@ SERVERLESS = (
     "Use an OpenSearch Service domain, 2.17 or newer."
 )
 INDEX_MISSING = "index_not_found_exception"
+INDEX_CLOSED = "index_closed_exception"
 _TOO_LATE = "The search index did not answer in time."
 _UNREADABLE = "The search index gave an answer that can't be read."
 

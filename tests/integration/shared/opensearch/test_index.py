@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from shared.errors import ConfigurationError, DocumentRefused
+from shared.errors import ConfigurationError, DocumentRefused, IndexUnavailable
 from shared.model import NO_VECTORS, EmbeddingSpace, ListedChunk
+from shared.opensearch.builder import OpenSearchIndexBuilder
 from shared.opensearch.client import SearchEngine
 from shared.opensearch.index import OpenSearchChunkIndex
 from shared.opensearch.mapping import alias_name, index_name
@@ -108,6 +109,40 @@ def test_a_chunk_that_the_engine_will_never_take_is_refused_with_its_reason(
     with pytest.raises(DocumentRefused, match=r"chunk bad: .*immense term") as refused:
         index.upsert(SPACE, [good, endless])
     assert refused.value.code == "internal"
+
+
+def test_a_closed_index_is_an_outage_and_takes_writes_again_once_it_is_open(
+    engine: SearchEngine, index: OpenSearchChunkIndex, index_prefix: str
+) -> None:
+    index.upsert(SPACE, [chunk("a", "one", (1, 0))])
+    name = index_name(alias_name(index_prefix, SPACE))
+    engine.request("POST", f"/{name}/_close")
+    for write in (
+        lambda: index.upsert(SPACE, [chunk("b", "two", (1, 0))]),
+        lambda: index.delete(SPACE, ["a"], 7),
+        lambda: index.delete_seen(SPACE, [ListedChunk("a", "d", 3, 1)]),
+    ):
+        with pytest.raises(IndexUnavailable, match="index_closed"):
+            write()
+    engine.request("POST", f"/{name}/_open?wait_for_active_shards=1")
+    index.upsert(SPACE, [chunk("b", "two", (1, 0))])
+    index.delete(SPACE, ["a"], 7)
+    index.refresh(SPACE)
+    assert [each.chunk_id for each in index.list_chunks(SPACE, None, None, 9)] == ["b"]
+
+
+def test_a_closed_index_is_replaced_by_one_that_is_built_anew(
+    engine: SearchEngine, index: OpenSearchChunkIndex, index_prefix: str
+) -> None:
+    index.upsert(SPACE, [chunk("a", "one", (1, 0))])
+    alias = alias_name(index_prefix, SPACE)
+    engine.request("POST", f"/{index_name(alias)}/_close")
+    builder = OpenSearchIndexBuilder(engine, index_prefix)
+    builder.begin(SPACE)
+    index.building.upsert(SPACE, [chunk("a", "one", (1, 0))])
+    builder.put_live(SPACE)
+    builder.finish(SPACE)
+    assert list(read_indices(engine, index_prefix)) == [index_name(alias, 2)]
 
 
 def test_j01_the_question_whether_ids_are_taken_writes_nothing(

@@ -65,9 +65,15 @@ def test_deletes_are_led_by_an_update_that_carries_the_demand_for_an_alias() -> 
     assert b"update" not in bulk.bulk_body([bulk.upsert(chunk("c"))])
 
 
-def item(status: int, kind: str | None = None, action: str = "index") -> dict[str, Any]:
+def item(
+    status: int, kind: str | None = None, action: str = "index", cause: str | None = None
+) -> dict[str, Any]:
     answer: dict[str, Any] = {"status": status}
-    return {action: answer if kind is None else answer | {"error": {"type": kind, "reason": "why"}}}
+    if kind is not None:
+        answer["error"] = {"type": kind, "reason": "why"}
+    if cause is not None:
+        answer["error"]["caused_by"] = {"type": cause, "reason": "why"}
+    return {action: answer}
 
 
 @pytest.mark.parametrize(
@@ -84,6 +90,14 @@ def item(status: int, kind: str | None = None, action: str = "index") -> dict[st
         (item(500, "io_exception"), Outcome.FAILED, "io_exception"),
         (item(403, "security_exception"), Outcome.FAILED, "security_exception"),
         (item(302), Outcome.FAILED, None),
+        (item(400, "index_closed_exception"), Outcome.FAILED, "index_closed_exception"),
+        (
+            item(400, "mapper_parsing_exception", cause="knn_circuit_breaker_exception"),
+            Outcome.FAILED,
+            "knn_circuit_breaker_exception",
+        ),
+        (item(400, "x", cause="illegal_state_exception"), Outcome.FAILED, None),
+        (item(400, "x", cause="number_format_exception"), Outcome.REFUSED, "x: why"),
     ],
 )
 def test_every_item_of_an_upsert_is_read(
@@ -103,6 +117,7 @@ def test_every_item_of_an_upsert_is_read(
         (item(404, "index_not_found_exception", "delete"), Outcome.DONE),
         (item(409, "version_conflict_engine_exception", "delete"), Outcome.DONE),
         (item(429, "rejected_execution_exception", "delete"), Outcome.BUSY),
+        (item(400, "illegal_argument_exception", "delete"), Outcome.FAILED),
     ],
 )
 def test_every_item_of_a_delete_is_read(answered: dict[str, Any], outcome: Outcome) -> None:
