@@ -165,8 +165,21 @@ class OpenSearchChunkIndex:
         except EngineRefused as refused:
             if refused.status in bulk.BUSY:
                 return [Result(write, Outcome.BUSY, refused.kind) for write in writes]
+            if refused.status == HTTPStatus.CONTENT_TOO_LARGE:
+                return self._send_less(alias, writes)
             raise
         return bulk.read_results(answer, writes)
+
+    def _send_less(self, alias: str, writes: Sequence[Write]) -> list[Result]:
+        """Sends what was too much at once for the engine, or what stands before it, in halves."""
+        if len(writes) == 1:
+            return [Result(writes[0], Outcome.REFUSED, "it is too large for the search index")]
+        middle = len(writes) // 2
+        return [
+            result
+            for half in (writes[:middle], writes[middle:])
+            for result in self._send(alias, half)
+        ]
 
 
 class _BuildingChunkIndex(OpenSearchChunkIndex):

@@ -98,6 +98,22 @@ def test_writers_that_were_refused_together_do_not_come_back_together(pauses: li
 
 
 @pytest.mark.usefixtures("pauses")
+def test_a_request_that_is_too_large_goes_in_halves() -> None:
+    too_large = EngineRefused(413, "N/A")
+    engine = ScriptedEngine(too_large, too_large, items(201), items(201), items(201, 201))
+    write(engine, "a", "b", "c", "d")
+    assert [body.count(b'"index"') for body in engine.bodies] == [4, 2, 1, 1, 2]
+
+
+@pytest.mark.usefixtures("pauses")
+def test_a_chunk_that_is_too_large_alone_is_refused_and_the_others_are_written() -> None:
+    too_large = EngineRefused(413, "N/A")
+    engine = ScriptedEngine(too_large, items(201), too_large)
+    with pytest.raises(DocumentRefused, match="chunk b: it is too large for the search index"):
+        write(engine, "a", "b")
+
+
+@pytest.mark.usefixtures("pauses")
 def test_j06_a_missing_alias_is_made_once() -> None:
     missing = items(404, kind="index_not_found_exception")
     engine = ScriptedEngine(missing, items(201))
