@@ -6,10 +6,13 @@ from sqlalchemy.exc import DBAPIError, StatementError
 _READ_ONLY = "25006"
 _PASSING = (
     _READ_ONLY,
+    "08",  # the connection, or the pooler that it leads through
     "25P03",  # the transaction lay idle for too long
     "40001",  # transactions that can't be put in an order
     "40P01",  # a deadlock
     "53",  # no memory, disk or connection is left
+    "55P03",  # a lock was not to be had in the time that the server allows
+    "57014",  # the statement was cancelled: by hand, or by the server's time limit
     "57P",  # the server ends or starts
 )
 

@@ -110,13 +110,24 @@ def test_a_server_that_ends_the_session_is_unavailable_and_the_next_query_works(
 
 
 @pytest.mark.parametrize(
-    "state", ["25006", "25P03", "40001", "40P01", "53100", "53300", "57P01", "57P03"]
-)
+    "state",
+    ["08P01", "25006", "25P03", "40001", "40P01", "53100", "53300", "55P03", "57014", "57P01",
+     "57P03"],
+)  # fmt: skip
 @pytest.mark.parametrize("use", [read, transaction])
 def test_what_passes_by_itself_is_unavailable(pool_of_one: Engine, use: Any, state: str) -> None:
     with pytest.raises(DatabaseUnavailable), use(pool_of_one) as connection:
         connection.execute(text(f"DO $$ BEGIN RAISE EXCEPTION USING ERRCODE='{state}'; END $$"))
     with read(pool_of_one) as connection:
+        assert connection.execute(text("SELECT 2")).scalar_one() == 2
+
+
+def test_a_statement_over_the_servers_own_time_limit_is_unavailable(pool_of_one: Engine) -> None:
+    with read(pool_of_one) as connection:
+        connection.execute(text("SET statement_timeout = 20"))
+    with pytest.raises(DatabaseUnavailable), transaction(pool_of_one) as connection:
+        connection.execute(text("SELECT pg_sleep(60)"))
+    with transaction(pool_of_one) as connection:
         assert connection.execute(text("SELECT 2")).scalar_one() == 2
 
 
