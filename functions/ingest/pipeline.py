@@ -74,6 +74,8 @@ def work_on(change: Change, parts: Parts, *, is_first: bool = False) -> Work[Non
     Raises:
         DocumentRefused: the document can't be used; its reason stands on it.
         Unavailable: a part does not answer; the work waits for the next delivery.
+        ConfigurationError: an index has the name of an alias of ours, or the engine is none that
+            can be used; the work waits as well.
     """
     with transaction(parts.engine) as connection:
         taken = outbox.take(connection, change.tenant_id, change.document_id, LEASE)
@@ -100,7 +102,7 @@ def work_on(change: Change, parts: Parts, *, is_first: bool = False) -> Work[Non
         if is_newest:  # else what was wrong, maybe that its bytes are gone, went with its version
             raise
         return
-    except Unavailable as error:
+    except (Unavailable, ConfigurationError) as error:  # neither is the document's fault
         with transaction(parts.engine) as connection:
             # Give or take a half: what failed together does not come back together.
             delay = RETRY_DELAY * random.uniform(0.5, 1.5)  # noqa: S311  no secret

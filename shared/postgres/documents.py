@@ -13,6 +13,7 @@ from sqlalchemy import (
     Connection,
     Row,
     Select,
+    delete,
     exists,
     func,
     literal,
@@ -29,7 +30,14 @@ from shared.metadata.filter_values import Builtins, FilterValues, filter_values
 from shared.model import Action, Change, Document, IndexingStatus, JsonObject
 from shared.postgres import fields, outbox
 from shared.postgres.ids import as_id
-from shared.postgres.tables import chunks, datasets, documents, is_kept, unfinished
+from shared.postgres.tables import (
+    chunks,
+    datasets,
+    disabled_chunks,
+    documents,
+    is_kept,
+    unfinished,
+)
 from shared.postgres.tables import outbox as outboxes
 from shared.postgres.versions import draw_version
 
@@ -154,15 +162,26 @@ def save_document(connection: Connection, write: DocumentWrite) -> Saved:
     }
     if current.deleted_at is not None:
         values |= {"deleted_at": None, "enabled": True, "archived": False, "live_version": None}
-        # Nobody knows how much of it the index has forgotten already: all of it is written again.
-        connection.execute(
-            update(chunks).where(chunks.c.document_id == current.id).values(index_version=None)
-        )
+        _renew_chunks(connection, current.id)
     document = _write(connection, current, values)
     change = _change(document, Action.PROCESS)
     outbox.put(connection, change)
     replaced = current.content_key if current.content_key != write.content_key else None
     return Saved(document, change, replaced)
+
+
+def _renew_chunks(connection: Connection, document_id: str) -> None:
+    """Makes what a deletion has not taken away yet as good as new: nothing of it is switched off.
+
+    Nobody knows how much of it the index has forgotten already: all of it is written again.
+    """
+    own = chunks.c.document_id == document_id
+    connection.execute(
+        delete(disabled_chunks).where(
+            disabled_chunks.c.chunk_id.in_(select(chunks.c.id).where(own))
+        )
+    )
+    connection.execute(update(chunks).where(own).values(index_version=None))
 
 
 def change_document(

@@ -8,11 +8,18 @@ import pytest
 from sqlalchemy import Engine
 
 from functions.ingest.pipeline import MOST_ATTEMPTS, ingest
-from shared.errors import DocumentRefused, EmbedderFailed, IndexUnavailable, StaleVersion
+from shared.errors import (
+    ConfigurationError,
+    DocumentRefused,
+    EmbedderFailed,
+    IndexUnavailable,
+    StaleVersion,
+)
 from shared.files.media import Format
 from shared.model import Action, Change, IndexingStatus
 from shared.postgres import outbox
-from shared.postgres.engine import transaction
+from shared.postgres.engine import read, transaction
+from shared.postgres.live_chunks import list_live, switch_chunk
 from tests.files.office import replace_part, write_docx
 from tests.files.pdf import PICTURE, encrypt, show, write_pdf
 from tests.integration.functions.ingest.world import Crash, World
@@ -188,6 +195,24 @@ def test_a_revived_document_is_seen_again_even_if_it_was_disabled(world: World) 
     assert_in_step(world)
 
 
+@pytest.mark.parametrize("is_taken_away", [True, False])
+def test_i07_a_revived_document_has_no_chunk_that_is_still_off(
+    world: World, is_taken_away: bool
+) -> None:
+    world.work(world.put("a", "one", "two"))
+    [off, _] = world.live_ids()
+    with transaction(world.engine) as connection:
+        switch_chunk(connection, world.dataset.tenant_id, off, enabled=False)
+    gone = world.delete("a")
+    if is_taken_away:
+        world.work(gone)
+    world.work(world.put("a", "one", "two"))
+    with read(world.engine) as connection:
+        found = list_live(connection, world.find("a"), 0, 9)
+    assert [(each.text, each.enabled) for each in found] == [("one", True), ("two", True)]
+    assert_in_step(world)
+
+
 def test_i05_an_update_leaves_exactly_the_new_chunks(world: World) -> None:
     world.work(world.put("b", "untouched"))
     world.work(world.put("a", *(f"old {n}" for n in range(25))))
@@ -336,6 +361,20 @@ def test_a_silent_model_is_an_outage_not_the_documents_fault(world: World) -> No
     world.embedder.broken = None
     world.settle()
     assert world.live_texts("a") == ["one"]
+
+
+def test_an_index_that_cannot_be_made_is_not_the_documents_fault(world: World) -> None:
+    def refuse() -> None:
+        raise ConfigurationError("An index is named winnow-x, where Winnow needs an alias.")
+
+    change = world.put("a", "one")
+    for attempt in range(MOST_ATTEMPTS + 2):
+        world.calls.plan(1 if attempt == 0 else 0, refuse)  # it is embedded once
+        with pytest.raises(ConfigurationError):
+            world.work(change)
+    world.settle()
+    assert world.live_texts("a") == ["one"]
+    assert_in_step(world)
 
 
 def test_n09_a_document_whose_worker_died_is_completed_once_its_lease_ends(world: World) -> None:
