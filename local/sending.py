@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from http import HTTPStatus
 from typing import Any
 
 from local.bars import Watcher
@@ -145,14 +146,28 @@ def _ask_after(
     asked = min(LOOKED_AT, len(waiting))
     for _ in range(asked):
         sent = waiting.popleft()
-        now = client.get(f"/v1/documents/{sent['id']}")
-        outcome = _judge(now["external_id"], now, versions)
+        outcome = _look_at(client, sent, versions)
         if outcome is None:
             unfinished.append(sent)
         else:
             see(outcome)
     waiting.extendleft(reversed(unfinished))
     return len(unfinished) < asked
+
+
+def _look_at(
+    client: Client, sent: Mapping[str, Any], versions: Mapping[str, int]
+) -> Outcome | None:
+    """Returns how a document ended; None while it has not, or nobody can tell."""
+    try:
+        now = client.get(f"/v1/documents/{sent['id']}")
+    except ApiRefused as refusal:
+        if refusal.status == HTTPStatus.NOT_FOUND:  # somebody deleted it meanwhile
+            return Outcome(sent["external_id"], Ending.FAILED, sent["id"], str(refusal))
+        if refusal.status == HTTPStatus.SERVICE_UNAVAILABLE:
+            return None
+        raise
+    return _judge(now["external_id"], now, versions)
 
 
 def _judge(

@@ -1,4 +1,5 @@
 from collections.abc import Iterator, Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -45,6 +46,10 @@ class Api(Client):
         external_id = path.removeprefix("/v1/documents/id-")
         self.asked[external_id] = self.asked.get(external_id, 0) + 1
         version = self.known.get(external_id, 0) + 1
+        if external_id == "deleted":
+            raise ApiRefused("Not found: there is no such document", HTTPStatus.NOT_FOUND)
+        if external_id == "outage" and self.asked[external_id] == 1:
+            raise ApiRefused("Not available now", HTTPStatus.SERVICE_UNAVAILABLE)
         if external_id == "poison":
             return self._show(external_id, version) | {"indexing_status": "error", "error": "why"}
         if self.asked[external_id] < self.rounds:
@@ -98,6 +103,19 @@ def test_what_is_unchanged_is_not_asked_after() -> None:
     api = Api({"c": 2})
     outcomes(api, body("c", "same"))
     assert api.asked == {}
+
+
+def test_one_that_somebody_deletes_meanwhile_fails_alone() -> None:
+    found = outcomes(Api({}), body("a"), body("deleted"), body("b"))
+    assert found == {
+        Outcome("a", Ending.NEW, "id-a"),
+        Outcome("b", Ending.NEW, "id-b"),
+        Outcome("deleted", Ending.FAILED, "id-deleted", "Not found: there is no such document"),
+    }
+
+
+def test_an_outage_is_waited_for() -> None:
+    assert outcomes(Api({}), body("outage")) == {Outcome("outage", Ending.NEW, "id-outage")}
 
 
 def test_a_batch_that_is_refused_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
