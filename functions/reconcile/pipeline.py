@@ -13,11 +13,13 @@ from functions.reconcile.parts import Parts
 from functions.reconcile.repair import repair
 from functions.reconcile.report import Report
 from functions.reconcile.window import find_differences, read_window
+from shared.errors import IndexUnavailable
 from shared.model import EmbeddingSpace, JsonObject
 from shared.postgres import outbox
 from shared.postgres.documents import count_documents, find_unfinished, restart_document
 from shared.postgres.engine import read, transaction
 from shared.postgres.standings import list_spaces
+from shared.telemetry import log_failure
 
 OVERDUE = timedelta(minutes=5)
 """Work that has been free for so long was forgotten: its message is lost, or its worker died."""
@@ -72,7 +74,7 @@ def reconcile(
         What was found, and where the next call goes on; None where everything was looked at.
 
     Raises:
-        Unavailable: a store does not answer.
+        Unavailable: a store does not answer; of one index, once all others were looked at.
     """
     report = Report()
     _measure(parts, report)
@@ -84,11 +86,19 @@ def reconcile(
     with read(parts.engine) as connection:
         spaces = list_spaces(connection)
     report.leftovers.extend(parts.builder.list_leftovers(spaces))
+    failed: IndexUnavailable | None = None
     for space in _list_from(spaces, place):
         begin = place if place is not None and place.space == space else Place(space)
-        stopped = _compare(parts, begin, report, has_time, watch, repairs=repairs)
+        try:
+            stopped = _compare(parts, begin, report, has_time, watch, repairs=repairs)
+        except IndexUnavailable as error:  # it keeps no other from being brought into step
+            log_failure("an index can't be compared", error, **asdict(space))
+            failed = failed or error
+            continue
         if stopped is not None:
             return report, stopped
+    if failed is not None:
+        raise failed
     report.complete = place is None
     return report, None
 

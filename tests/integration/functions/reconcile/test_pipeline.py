@@ -548,6 +548,31 @@ def test_a_silent_index_ends_the_run_and_nothing_is_lost(
     assert_repaired(world, parts, missing=1)
 
 
+@pytest.mark.parametrize("is_silent_first", [True, False])
+def test_an_index_that_fails_keeps_no_other_from_being_repaired(
+    world: World, parts: Parts, monkeypatch: pytest.MonkeyPatch, is_silent_first: bool
+) -> None:
+    other = World(world.engine, lambda _: world.index)
+    worlds = sorted(
+        [world, other], key=lambda each: each.dataset.space.model, reverse=is_silent_first
+    )
+    torn, silent = worlds
+    for each in worlds:
+        each.work(each.put("a", "one", "two"))
+    drop(torn, torn.live_ids()[0])
+    refresh = world.index.refresh
+
+    def fail(space: EmbeddingSpace) -> None:
+        if space == silent.dataset.space:
+            raise IndexUnavailable("The search index refused the request (400, index_closed).")
+        refresh(space)
+
+    monkeypatch.setattr(world.index, "refresh", fail)
+    with pytest.raises(IndexUnavailable, match="index_closed"):
+        reconcile(parts)
+    assert_in_step(torn)
+
+
 def test_the_report_can_be_watched_page_by_page(
     world: World, parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
