@@ -177,9 +177,18 @@ def _hurried(driver: Any, timeout: float) -> Iterator[None]:
 def transaction(engine: Engine) -> Iterator[Connection]:
     """Yields a connection in one transaction: committed at the end, rolled back on any error."""
     with _available(), _open(engine) as connection:
-        connection.execution_options(isolation_level="READ COMMITTED")
+        _set_transactional(connection)
         with connection.begin():
             yield connection
+
+
+def _set_transactional(connection: Connection) -> None:
+    try:
+        connection.execution_options(isolation_level="READ COMMITTED")
+    except (pg8000.Error, OSError) as error:
+        # Said on the driver's own connection, so that nobody else looks at what goes wrong.
+        connection.invalidate()
+        raise DatabaseUnavailable from error
 
 
 def _open(engine: Engine) -> Connection:

@@ -1,6 +1,6 @@
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from shared.errors import ConfigurationError, DatabaseUnavailable
 from shared.postgres import engine as module
 from shared.postgres.engine import connect, read, transaction
 from shared.postgres.prepared import OPTION
-from tests.servers.line import running_line
+from tests.servers.line import Line, running_line
 from tests.servers.silence import silent_server
 
 pytestmark = pytest.mark.usefixtures("driver_leaks")
@@ -187,6 +187,24 @@ def test_o10_a_silent_server_is_left_after_the_time_limit(migrated_url: str) -> 
         with pytest.raises(DatabaseUnavailable), read(engine) as connection:
             connection.execute(text("SELECT 7"))
         with read(engine) as connection:  # a new connection is not frozen
+            assert connection.execute(text("SELECT 7")).scalar_one() == 7
+        engine.dispose()
+
+
+@pytest.mark.parametrize("trouble", [Line.hang_up, Line.freeze])
+def test_a_connection_that_dies_before_a_transaction_is_unavailable_and_the_next_works(
+    migrated_url: str, trouble: Callable[[Line], None]
+) -> None:
+    url = make_url(migrated_url)
+    with running_line(url.host or "", url.port or 5432) as line:
+        there = url.set(host="127.0.0.1", port=line.port)
+        engine = connect(there.render_as_string(hide_password=False), timeout=1, pool_size=1)
+        with read(engine) as connection:
+            connection.execute(text("SELECT 7"))
+        trouble(line)
+        with pytest.raises(DatabaseUnavailable), transaction(engine):
+            pytest.fail("there is no transaction")
+        with transaction(engine) as connection:
             assert connection.execute(text("SELECT 7")).scalar_one() == 7
         engine.dispose()
 
