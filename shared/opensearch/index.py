@@ -123,7 +123,8 @@ class OpenSearchChunkIndex:
             if newest is None:
                 self._engine.request("PUT", f"/{index_name(alias)}", body=json.dumps(body))
             else:  # the alias alone was taken away
-                self._engine.request("PUT", f"/{newest}/_alias/{alias}")
+                live = json.dumps(body["aliases"][alias])
+                self._engine.request("PUT", f"/{newest}/_alias/{alias}", body=live)
         except EngineRefused as refused:
             if refused.kind == "invalid_alias_name_exception":
                 raise plain_index(alias) from refused
