@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from logging import NullHandler
 from pathlib import Path
 
 from sqlalchemy import Engine
@@ -28,6 +29,7 @@ from shared.ports import ChangeQueue
 from shared.queue.local import LocalQueue
 from shared.queue.sqs import SqsQueue
 from shared.settings import Settings
+from shared.telemetry import logger
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ def open_stores(folder: Path | None, watcher: Watcher) -> Iterator[Stores]:
         EngineError: an engine can't run.
     """
     home = Home.open(folder)
+    logger.handlers[:] = [NullHandler()]  # they would stand among the data
     with ExitStack() as cleanup:
         service = find_service(home)
         if service is not None:

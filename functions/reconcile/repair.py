@@ -35,6 +35,9 @@ BATCH = 500
 _LEAP = 2**32
 """More versions than any older copy of the database can lack."""
 
+_MOST = 2**62
+"""No database of ours ever drew a version above this: a hand wrote it, and no leap goes over it."""
+
 
 def repair(
     engine: Engine,
@@ -59,12 +62,16 @@ def repair(
         orphaned = [each for each in batch if each.kind is Kind.ORPHANED]
         wanted = [each for each in batch if each.kind is not Kind.ORPHANED]
         _take_away(engine, index, space, orphaned)
+        # What is out of reach goes; once the index has forgotten that, it takes the chunk again.
+        listed = [each.listed for each in wanted if each.listed is not None]
+        index.delete_seen(space, [each for each in listed if each.version > _MOST])
         _write_again(engine, index, space, wanted)
 
 
 def _catch_up(engine: Engine, differences: Sequence[Difference], again: bool) -> None:
     """Leaps over the versions that the index had from a newer state of the database."""
-    highest = max((each.listed.version for each in differences if each.listed), default=0)
+    seen = [each.listed.version for each in differences if each.listed]
+    highest = max((version for version in seen if version <= _MOST), default=0)
     with read(engine) as connection:
         newest = read_newest(connection)
     if again or highest > newest:

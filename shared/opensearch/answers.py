@@ -70,12 +70,12 @@ def read_cosines(answer: JsonObject) -> dict[str, float]:
 
 @_reading()
 def read_listing(answer: JsonObject) -> list[ListedChunk]:
-    """Returns the chunks of a listing, also what a hand put in with no dataset or document."""
+    """Returns the chunks of a listing, also what a hand put in with no id, dataset or document."""
     return [_read_listed(hit) for hit in _hits(answer)]
 
 
 def _read_listed(hit: Mapping[str, Any]) -> ListedChunk:
-    chunk_id, fields = str(hit["sort"][0]), hit.get("fields", {})
+    chunk_id, fields = str(hit["sort"][0] or ""), hit.get("fields", {})
     return ListedChunk(
         chunk_id,
         str(fields.get("dataset", [""])[0]),

@@ -95,12 +95,19 @@ def statistics_body(words: Sequence[str]) -> Body:
 
 
 def listing_body(after: str | None, until: str | None, limit: int) -> Body:
-    """Asks for chunks by id, with the version of each and whose they are."""
+    """Asks for chunks by id, with the version of each and whose they are.
+
+    What a hand put in without any id comes first.
+    """
     bounds = {"gt": after, "lte": until}
+    query: Body = {"range": {"chunk": {k: v for k, v in bounds.items() if v is not None}}}
+    if after is None:
+        nameless = {"bool": {"must_not": {"exists": {"field": "chunk"}}}}
+        query = {"bool": {"should": [query, nameless]}}
     return {
-        "query": {"range": {"chunk": {k: v for k, v in bounds.items() if v is not None}}},
+        "query": query,
         "size": limit,
-        "sort": [{"chunk": "asc"}],
+        "sort": [{"chunk": {"order": "asc", "missing": "_first"}}],
         "version": True,
         "_source": False,
         "docvalue_fields": ["dataset", "document"],

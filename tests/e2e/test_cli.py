@@ -305,6 +305,20 @@ def test_o18_both_stores_are_compared_and_brought_into_step(
     assert found[0]["title"] == "refund.md"
 
 
+@pytest.mark.usefixtures("ingested")
+def test_an_index_that_is_closed_is_told_where_no_data_stands(
+    shell: Shell, opensearch_url: str, module_index_prefix: str
+) -> None:
+    indices = list_indices(opensearch_url, module_index_prefix)
+    for index in indices:
+        urllib3.request("POST", f"{opensearch_url}/{index}/_close")
+    out, err = shell.run("reconcile", "--json", code=1)
+    assert (out, "index_closed_exception" in err) == ("", True)
+    for index in indices:
+        urllib3.request("POST", f"{opensearch_url}/{index}/_open")
+    shell.run("reconcile")
+
+
 def test_what_ended_in_error_is_tried_again(shell: Shell, serving: str, tmp_path: Path) -> None:
     assert serving
     (tmp_path / "table.xlsx").write_bytes(b"PK\x03\x04 and nothing else")

@@ -3,6 +3,7 @@
 The index is one in memory, whose every call can be interrupted.
 """
 
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -196,6 +197,22 @@ def test_what_postgresql_forgot_that_it_wrote_is_written_again(world: World, par
     world.work(world.put("a", "one", "two"))
     execute(world, "UPDATE chunks SET index_version = NULL WHERE id = :id", id=world.live_ids()[0])
     assert_repaired(world, parts, outdated=1)
+
+
+def test_a_version_that_no_database_drew_stops_no_run(world: World, parts: Parts) -> None:
+    world.work(world.put("a", "one", "two"))
+    lost, strange = world.live_ids()
+    drop(world, lost)
+    stray = str(uuid.uuid4())
+    for chunk_id in (strange, stray):
+        write(world, chunk_id, 2**63 - 2)
+    counts = tally(world, run(parts))
+    assert (counts.missing, counts.orphaned, counts.outdated) == (1, 1, 1)
+    assert stray not in world.index.list_ids(world.dataset.id)
+    assert lost in world.index.list_ids(world.dataset.id)
+    del world.index._versions[world.dataset.space, strange]  # as the engine forgets after a while
+    assert tally(world, run(parts)).left == 0
+    assert_in_step(world)
 
 
 def test_versions_leap_over_what_the_index_took_from_a_newer_database(

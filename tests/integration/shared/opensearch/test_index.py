@@ -68,9 +68,11 @@ def test_an_alias_taken_away_by_hand_is_put_back(
 ) -> None:
     index.ensure(SPACE)
     alias = alias_name(index_prefix, SPACE)
+    made = read_indices(engine, index_prefix)
     engine.request("DELETE", f"/{index_name(alias)}/_alias/{alias}")
     index.upsert(SPACE, [chunk("a", "one", (1, 0))])
-    assert list(read_indices(engine, index_prefix)[index_name(alias)]["aliases"]) == [alias]
+    put_back = read_indices(engine, index_prefix)
+    assert put_back[index_name(alias)]["aliases"] == made[index_name(alias)]["aliases"]
 
 
 def test_an_index_with_the_name_of_the_alias_is_one_clear_error(
@@ -173,14 +175,20 @@ def test_what_a_hand_put_in_is_listed_however_strange_and_deleted_where_it_lies(
     source = engine.request("GET", f"/{alias}/_doc/a")["_source"] | {"vector": [1, 0]}
     engine.request("PUT", f"/{alias}/_doc/copy", body=json.dumps(source))
     engine.request("PUT", f"/{alias}/_doc/bare", body=json.dumps({"chunk": "bare"}))
+    del source["chunk"]
+    engine.request("PUT", f"/{alias}/_doc/nameless", body=json.dumps(source))
     index.refresh(SPACE)
-    own, copied, bare = (
+    own, copied, bare, nameless = (
         ListedChunk("a", "d", 3, 7),
         ListedChunk("a", "d", 3, 1, stored_as="copy"),
         ListedChunk("bare", "", 0, 1),
+        ListedChunk("", "d", 3, 1, stored_as="nameless"),
     )
     listed = index.list_chunks(SPACE, None, None, 9)
-    assert sorted(listed, key=str) == sorted([own, copied, bare], key=str)
-    index.delete_seen(SPACE, [copied, bare])
+    assert listed[0] == nameless
+    assert sorted(listed, key=str) == sorted([own, copied, bare, nameless], key=str)
+    assert set(index.list_chunks(SPACE, None, "a", 9)) == {own, copied, nameless}
+    assert index.list_chunks(SPACE, "a", None, 9) == [bare]
+    index.delete_seen(SPACE, [copied, bare, nameless])
     index.refresh(SPACE)
     assert index.list_chunks(SPACE, None, None, 9) == [own]
