@@ -283,6 +283,9 @@ class ObjectReader(Protocol):
 
         Of one that is larger than `most`, which an earlier `size` can't rule out, it returns the
         first `most` + 1 bytes.
+
+        Raises:
+            DocumentRefused: it is there, and can't be read before somebody sees to it.
         """
         ...
 

@@ -98,6 +98,8 @@ def _take(
         found = None if is_gone else _read(objects, event.bucket, key, most)
     except _TooLarge as error:
         raise _refuse(engine, write, "too_large", str(error)) from error
+    except DocumentRefused as error:
+        raise _refuse(engine, write, error.code, str(error)) from error
     if found is None:
         if _is_sidecar(event):
             logger.info("a sidecar waits for its file", key=event.key)
@@ -112,6 +114,8 @@ def _take(
         raise _refuse(engine, write, "sidecar", f"{write.name}{SIDECAR}: {error}") from error
     except InvalidRequest as error:
         raise _refuse(engine, write, "metadata", str(error)) from error
+    except DocumentRefused as error:
+        raise _refuse(engine, write, error.code, f"{write.name}{SIDECAR}: {error}") from error
     content_hash = sha256(found.data).hexdigest()
     write = replace(write, metadata=metadata, media_type=media_type, content_hash=content_hash)
     document, change = accept_document(engine, content, write, found.data)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from shared.content.keys import is_key, require_key
-from shared.errors import ContentMissing, Unavailable
+from shared.errors import ContentMissing, DocumentRefused, Unavailable
 from shared.model import SourceObject
 
 TIMEOUT_SECONDS = 10.0
@@ -114,14 +114,22 @@ def measure_object(client: Any, bucket: str, key: str) -> int | None:
 
 
 def find(operation: Any, bucket: str, key: str) -> Any:
-    """Returns an operation's answer about an object; None where there is no such object."""
+    """Returns an operation's answer about an object; None where there is no such object.
+
+    Raises:
+        DocumentRefused: it is archived.
+    """
     from botocore.exceptions import ClientError  # noqa: PLC0415
 
     try:
         return operation(Bucket=bucket, Key=key)
     except ClientError as error:
-        if error.response["Error"]["Code"] in _NO_OBJECT:
+        code = error.response["Error"]["Code"]
+        if code in _NO_OBJECT:
             return None
+        if code == "InvalidObjectState":
+            reason = "The object is archived: S3 gives it out only once it is restored."
+            raise DocumentRefused("unsupported", reason) from error
         raise
 
 

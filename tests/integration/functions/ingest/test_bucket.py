@@ -54,8 +54,8 @@ class Bucket:
     def key(self, name: str) -> str:
         return f"datasets/{self.world.dataset.id}/{name}"
 
-    def put(self, name: str, data: bytes) -> None:
-        self._s3.put_object(Bucket=self.name, Key=self.key(name), Body=data)
+    def put(self, name: str, data: bytes, storage: str = "STANDARD") -> None:
+        self._s3.put_object(Bucket=self.name, Key=self.key(name), Body=data, StorageClass=storage)
 
     def remove(self, name: str) -> None:
         self._s3.delete_object(Bucket=self.name, Key=self.key(name))
@@ -139,3 +139,21 @@ def test_a_file_that_cannot_be_used_fails_alone_with_its_reason(bucket: Bucket) 
     assert bucket.find("a.exe").indexing_status is IndexingStatus.ERROR
     assert bucket.find("a.exe").error_code == "unsupported"
     assert bucket.texts("b.md") == ["words"]
+
+
+@pytest.mark.parametrize("archived", ["a.md", "a.md.metadata.json"])
+def test_an_archived_object_has_a_reason_and_goes_in_once_it_can_be_read(
+    bucket: Bucket, archived: str
+) -> None:
+    files = {"a.md": b"words", "a.md.metadata.json": b'{"metadataAttributes": {"lang": "en"}}'}
+    for name, data in files.items():
+        bucket.put(name, data, "GLACIER" if name == archived else "STANDARD")
+    failed = bucket.deliver()
+    assert failed
+    document = bucket.find("a.md")
+    assert (document.indexing_status, document.error_code) == (IndexingStatus.ERROR, "unsupported")
+    assert "is archived" in (document.error or "")
+    bucket.put(archived, files[archived])
+    assert bucket.deliver() == []
+    assert bucket.texts("a.md") == ["words"]
+    assert bucket.find("a.md").metadata == {"lang": "en"}
