@@ -101,13 +101,15 @@ def listing_body(after: str | None, until: str | None, limit: int) -> Body:
     """
     bounds = {"gt": after, "lte": until}
     query: Body = {"range": {"chunk": {k: v for k, v in bounds.items() if v is not None}}}
+    order = {"order": "asc"}
     if after is None:
         nameless = {"bool": {"must_not": {"exists": {"field": "chunk"}}}}
         query = {"bool": {"should": [query, nameless]}}
+        order["missing"] = "_first"  # on the other pages it would have the engine look at all
     return {
         "query": query,
         "size": limit,
-        "sort": [{"chunk": {"order": "asc", "missing": "_first"}}],
+        "sort": [{"chunk": order}],
         "version": True,
         "_source": False,
         "docvalue_fields": ["dataset", "document"],
