@@ -1,6 +1,7 @@
 import socket
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -22,6 +23,19 @@ def pool_of_one(migrated_url: str) -> Iterator[Engine]:
     engine = connect(migrated_url, timeout=2, pool_size=1)
     yield engine
     engine.dispose()
+
+
+@contextmanager
+def behind_line(url: str, timeout: float, pool_size: int) -> Iterator[tuple[Line, Engine]]:
+    """An engine, and the line that its connections lead through."""
+    target = make_url(url)
+    with running_line(target.host or "", target.port or 5432) as line:
+        there = target.set(host="127.0.0.1", port=line.port)
+        engine = connect(
+            there.render_as_string(hide_password=False), timeout=timeout, pool_size=pool_size
+        )
+        yield line, engine
+        engine.dispose()
 
 
 @pytest.mark.parametrize(
@@ -144,26 +158,20 @@ def test_o09_a_connection_that_the_server_closed_meanwhile_is_made_anew_once(
     migrated_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_RESTED_SECONDS", 0.0)
-    url = make_url(migrated_url)
-    with running_line(url.host or "", url.port or 5432) as line:
-        there = url.set(host="127.0.0.1", port=line.port)
-        engine = connect(there.render_as_string(hide_password=False), timeout=2, pool_size=1)
+    with behind_line(migrated_url, timeout=2, pool_size=1) as (line, engine):
         for opened in (1, 2, 3):
             with read(engine) as connection:
                 assert connection.execute(text("SELECT 7")).scalar_one() == 7
             assert line.opened == opened
             line.hang_up()  # while the process was frozen, say
-        engine.dispose()
 
 
 def test_o09_of_connections_that_died_without_a_word_one_is_tried_and_not_for_long(
     migrated_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_RESTED_SECONDS", 0.5)
-    url = make_url(migrated_url)
-    with running_line(url.host or "", url.port or 5432) as line:
-        there = url.set(host="127.0.0.1", port=line.port)
-        engine = connect(there.render_as_string(hide_password=False), timeout=20, pool_size=3)
+    monkeypatch.setattr(module, "_TRY_SECONDS", 3.0)
+    with behind_line(migrated_url, timeout=20, pool_size=3) as (line, engine):
         with read(engine), read(engine), read(engine):
             assert line.opened == 3
         line.freeze()
@@ -172,15 +180,11 @@ def test_o09_of_connections_that_died_without_a_word_one_is_tried_and_not_for_lo
         for number in range(3):
             with read(engine) as connection:
                 assert connection.scalar(text(f"SELECT {number}")) == number
-        assert time.monotonic() - begun < 1.9  # two would have taken two seconds
-        engine.dispose()
+        assert time.monotonic() - begun < 5.5  # two would have taken 6 seconds
 
 
 def test_o10_a_silent_server_is_left_after_the_time_limit(migrated_url: str) -> None:
-    url = make_url(migrated_url)
-    with running_line(url.host or "", url.port or 5432) as line:
-        there = url.set(host="127.0.0.1", port=line.port)
-        engine = connect(there.render_as_string(hide_password=False), timeout=2, pool_size=1)
+    with behind_line(migrated_url, timeout=2, pool_size=1) as (line, engine):
         with read(engine) as connection:
             connection.execute(text("SELECT 7"))
         line.freeze()
@@ -188,17 +192,13 @@ def test_o10_a_silent_server_is_left_after_the_time_limit(migrated_url: str) -> 
             connection.execute(text("SELECT 7"))
         with read(engine) as connection:  # a new connection is not frozen
             assert connection.execute(text("SELECT 7")).scalar_one() == 7
-        engine.dispose()
 
 
 @pytest.mark.parametrize("trouble", [Line.hang_up, Line.freeze])
 def test_a_connection_that_dies_before_a_transaction_is_unavailable_and_the_next_works(
     migrated_url: str, trouble: Callable[[Line], None]
 ) -> None:
-    url = make_url(migrated_url)
-    with running_line(url.host or "", url.port or 5432) as line:
-        there = url.set(host="127.0.0.1", port=line.port)
-        engine = connect(there.render_as_string(hide_password=False), timeout=1, pool_size=1)
+    with behind_line(migrated_url, timeout=1, pool_size=1) as (line, engine):
         with read(engine) as connection:
             connection.execute(text("SELECT 7"))
         trouble(line)
@@ -206,28 +206,28 @@ def test_a_connection_that_dies_before_a_transaction_is_unavailable_and_the_next
             pytest.fail("there is no transaction")
         with transaction(engine) as connection:
             assert connection.execute(text("SELECT 7")).scalar_one() == 7
-        engine.dispose()
 
 
 def test_locks_of_a_client_that_is_gone_without_a_word_are_let_go(
     migrated_url: str, pool_of_one: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_HELD_SECONDS", 1)
-    url = make_url(migrated_url)
+    monkeypatch.setattr(module, "_HELD_SECONDS", 3)
     lock = text("SELECT pg_try_advisory_xact_lock(77)")
-    with running_line(url.host or "", url.port or 5432) as line:
-        there = url.set(host="127.0.0.1", port=line.port)
-        engine = connect(there.render_as_string(hide_password=False), timeout=2, pool_size=1)
+
+    def can_lock() -> bool:
+        with transaction(pool_of_one) as other:
+            return bool(other.scalar(lock))
+
+    with behind_line(migrated_url, timeout=2, pool_size=1) as (line, engine):
         with pytest.raises(DatabaseUnavailable), transaction(engine) as connection:
             assert connection.scalar(lock)
             line.freeze()
-            with transaction(pool_of_one) as other:
-                assert not other.scalar(lock)
+            assert not can_lock()
             connection.execute(text("SELECT 7"))
-        time.sleep(1.5)
-        with transaction(pool_of_one) as other:
-            assert other.scalar(lock)
-        engine.dispose()
+        end = time.monotonic() + 20
+        while not can_lock():
+            assert time.monotonic() < end
+            time.sleep(0.1)
 
 
 def test_a_transaction_that_lay_idle_for_too_long_is_unavailable_and_the_next_works(
@@ -237,7 +237,7 @@ def test_a_transaction_that_lay_idle_for_too_long_is_unavailable_and_the_next_wo
     engine = connect(migrated_url, timeout=2, pool_size=1)
     with pytest.raises(DatabaseUnavailable), transaction(engine) as connection:
         connection.execute(text("SELECT 1"))
-        time.sleep(1.5)
+        time.sleep(3)
         connection.execute(text("SELECT 2"))
     with transaction(engine) as connection:
         assert connection.scalar(text("SELECT 3")) == 3
