@@ -42,9 +42,9 @@ _SELF_CLOSED = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_TITLE = 300  # characters of a heading that has blocks in it, and is no container of them
-_DEEPEST = (
-    8  # headings in headings that are looked at; each look takes as long as all that is in it
-)
+# Headings in headings that are looked at: each look takes as long as all that is in it.
+_DEEPEST = 8
+_ANY_BLOCK = ", ".join(sorted(_BLOCKS))
 _HIDING = re.compile(r"(display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _WHITE = re.compile(r"[ \t\n\r\f\xa0]+")
 _BLANKS = re.compile(r" {2,}")
@@ -223,7 +223,7 @@ def _walk(
 
 
 def _is_title(heading: LexborNode) -> bool:
-    blocks = heading.css(", ".join(_BLOCKS))  # it is among them itself
+    blocks = heading.css(_ANY_BLOCK)  # it is among them itself
     return len(blocks) == 1 or len(heading.text()) <= _LONGEST_TITLE
 
 

@@ -4,7 +4,7 @@ import posixpath
 import re
 import warnings
 import zipfile
-from collections.abc import Set
+from collections.abc import Mapping
 from io import BytesIO
 from urllib.parse import unquote
 
@@ -66,18 +66,19 @@ def check_package(data: bytes, options: Options) -> BytesIO:
             if part.flag_bits & 1:
                 raise DocumentRefused("password", "Parts of the file are protected by a password.")
             size += _check_part(archive, part, most - size)
-    return _mend(BytesIO(data), {part.filename for part in parts})
+    return _mend(BytesIO(data))
 
 
-def _mend(package: BytesIO, parts: Set[str]) -> BytesIO:
+def _mend(package: BytesIO) -> BytesIO:
     """Takes away what libraries stumble over, and the programs that write such files do not."""
     with warnings.catch_warnings(), zipfile.ZipFile(package, "a") as archive:
         warnings.simplefilter("ignore")  # of a part that is there twice: the last one counts
-        for part in parts:
+        named = {_fold(part): part for part in archive.namelist()}
+        for part in set(archive.namelist()):
             if part != _CONTENT_TYPES and not part.endswith(".rels"):
                 continue
             written = archive.read(part)
-            mended = _write_types(written) if part == _CONTENT_TYPES else _tie(part, written, parts)
+            mended = _write_types(written) if part == _CONTENT_TYPES else _tie(part, written, named)
             if mended != written:
                 archive.writestr(part, mended)
     package.seek(0)
@@ -90,12 +91,11 @@ def _write_types(types: bytes) -> bytes:
     return types
 
 
-def _tie(name: str, relations: bytes, parts: Set[str]) -> bytes:
+def _tie(name: str, relations: bytes, named: Mapping[str, str]) -> bytes:
     """Returns a part's relations to the parts that there are, by the names that these have.
 
     Names are the same whatever their case and however they are escaped, but for libraries.
     """
-    named = {_fold(part): part for part in parts}
     folder = posixpath.dirname(posixpath.dirname(name))
     root = etree.fromstring(relations)
     is_mended = False

@@ -68,13 +68,13 @@ def _read(data: bytes, draft: Draft) -> ParsedDocument:
             failed.append(number)
         elif not text.strip() and _has_pictures(page):
             pictures.append(number)
-        pages.append("\n".join([text or "", *_list_typed(page)]))
+        pages.append("\n".join([text or "", *_tolerate(_list_typed(page))]))
     for page_text in join_broken_words(pages):
         draft.begin_page()
         draft.add_paragraph(_TRAILING.sub("", page_text))
     for value in _list_form_values(reader):
         draft.add_line(value)
-    for name in _list_attachments(reader):
+    for name in _tolerate(_list_attachments(reader)):
         draft.leave_out(f"attachment {name!r}")
     for numbers, what in ((failed, "that can't be read"), (pictures, "that are pictures")):
         if numbers:
@@ -105,26 +105,26 @@ def _has_pictures(page: PageObject) -> bool:
         return False
 
 
-def _list_typed(page: PageObject) -> Iterator[str]:
-    """Yields what was typed onto a page, as into a form without fields: it is not drawn with it."""
+def _tolerate(found: Iterator[str]) -> Iterator[str]:
+    """Yields what there is, as far as it can be read."""
     try:
-        for reference in page.get("/Annots") or ():
-            note = reference.get_object()
-            if note.get("/Subtype") == "/FreeText" and not note.get("/F", 0) & _HIDDEN:
-                yield str(note.get("/Contents", ""))
+        yield from found
     except LimitReachedError:
         raise
     except Exception:  # noqa: BLE001 - as above
         return
+
+
+def _list_typed(page: PageObject) -> Iterator[str]:
+    """Yields what was typed onto a page, as into a form without fields: it is not drawn with it."""
+    for reference in page.get("/Annots") or ():
+        note = reference.get_object()
+        if note.get("/Subtype") == "/FreeText" and not note.get("/F", 0) & _HIDDEN:
+            yield str(note.get("/Contents", ""))
 
 
 def _list_attachments(reader: PdfReader) -> Iterator[str]:
-    try:
-        yield from (file.name for file in reader.attachment_list)
-    except LimitReachedError:
-        raise
-    except Exception:  # noqa: BLE001 - as above
-        return
+    yield from (file.name for file in reader.attachment_list)
 
 
 def _list_form_values(reader: PdfReader) -> Iterator[str]:

@@ -49,7 +49,10 @@ class Book:
         reader.read_strings()
         reader.read_workbook()
         self._reader = reader
-        self._formats = self._list_formats()
+        formats = list(enumerate(self._list_formats()))
+        self._dates = {style for style, code in formats if is_date_format(code)}
+        self._durations = {style for style, code in formats if is_timedelta_format(code)}
+        self._percentages = {style for style, code in formats if "%" in _LITERAL.sub("", code)}
         self.has_comments = any(map(_COMMENTS.fullmatch, reader.valid_files))
         self.sheets = [
             Sheet(sheet.name, sheet.state != "visible", relation.target)
@@ -59,14 +62,13 @@ class Book:
 
     def open_cells(self, sheet: Sheet) -> "Cells":
         """Returns a sheet's cells, to be read once."""
-        formats = list(enumerate(self._formats))
         return Cells(
             self._reader.archive.open(sheet.part),
             self._reader.shared_strings,
             data_only=True,
             epoch=self._reader.wb.epoch,
-            date_formats={n for n, code in formats if is_date_format(code)},
-            timedelta_formats={n for n, code in formats if is_timedelta_format(code)},
+            date_formats=self._dates,
+            timedelta_formats=self._durations,
         )
 
     def find_merged(self, sheet: Sheet) -> Mapping[int, Sequence[tuple[int, int]]]:
@@ -87,8 +89,7 @@ class Book:
 
     def is_percentage(self, style: int) -> bool:
         """Tells whether cells of a style show a number as so many of a hundred."""
-        code = self._formats[style] if style < len(self._formats) else ""
-        return "%" in _LITERAL.sub("", code)
+        return style in self._percentages
 
     def _list_formats(self) -> Sequence[str]:
         """Returns the number format of each style that cells can have."""
