@@ -62,9 +62,23 @@ def run(home: Path) -> Iterator[Run]:
 def find_engines(home: Path) -> dict[str, list[int]]:
     engines = Home.open(home).engines
     return {
-        "postgres": find_processes(f"-D{engines}/postgres"),
-        "opensearch": find_processes(f"-Dopensearch.path.home={engines}/opensearch"),
+        "postgres": find_servers(f"-D{engines}/postgres"),
+        "opensearch": find_servers(f"-Dopensearch.path.home={engines}/opensearch"),
     }
+
+
+def find_servers(argument: str) -> list[int]:
+    """Finds the processes with this argument, without what they fork: it bears it at first too."""
+    found = find_processes(argument)
+    return [pid for pid in found if read_parent(pid) not in found]
+
+
+def read_parent(pid: int) -> int | None:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    return int(stat.rpartition(")")[2].split()[1])
 
 
 def wait_until(condition: Callable[[], bool]) -> bool:

@@ -142,15 +142,15 @@ def test_a_server_ends_when_we_are_killed(tmp_path: Path) -> None:
 def test_leftovers_are_found_by_a_whole_argument(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "END_SECONDS", 0.2)
-    scripts = {
-        "a": "while :; do sleep 0.1; done",
-        "a-deaf": "trap '' TERM; touch deaf; while :; do sleep 0.1; done",
-        "ab": "while :; do sleep 0.1; done",
-    }
+    monkeypatch.setattr(process, "END_SECONDS", 1.0)
+    # Python sleeps in its own process: what a shell forks bears the mark too, until it is `sleep`.
+    wait = "import time; time.sleep(1000)"
+    deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); open('deaf', 'x'); "
+    scripts = {"a": wait, "a-deaf": deaf + wait, "ab": wait}
     running = {
         name: subprocess.Popen(  # noqa: S603, our own code
-            [*shell(script), f"{tmp_path}/{name[0:2].rstrip('-')}"], cwd=tmp_path
+            [sys.executable, "-S", "-c", script, f"{tmp_path}/{name[0:2].rstrip('-')}"],
+            cwd=tmp_path,
         )
         for name, script in scripts.items()
     }
