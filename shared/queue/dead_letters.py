@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from shared.errors import Unavailable
-from shared.queue.sqs import BATCH, TIMEOUT_SECONDS, open_sqs
+from shared.queue.sqs import BATCH, TIMEOUT_SECONDS, asking, open_sqs
 
 _HIDDEN_SECONDS = 60
 """How long a message is nobody else's while it is moved."""
@@ -43,15 +43,8 @@ class DeadLetters:
         Raises:
             Unavailable: SQS does not answer, or refuses.
         """
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
-
-        try:
+        with asking():
             return self._redrive(watch)
-        except ClientError as error:
-            code = error.response["Error"]["Code"]
-            raise Unavailable(f"the queue can't be used: SQS answered {code}") from error
-        except BotoCoreError as error:
-            raise Unavailable(f"the queue can't be reached: {type(error).__name__}") from error
 
     def _redrive(self, watch: Callable[[int], object]) -> int:
         source = self._find_source()

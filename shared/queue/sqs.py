@@ -1,6 +1,7 @@
 """The queue of changes on SQS."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import batched
 from typing import Any
@@ -55,17 +56,24 @@ class SqsQueue:
 
     def _send_once(self, messages: Mapping[str, str]) -> set[str]:
         """Returns the names of the entries that SQS says it has; silence about one is a failure."""
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
-
         entries = [{"Id": name, "MessageBody": body} for name, body in messages.items()]
-        try:
+        with asking():
             answer = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
-        except ClientError as error:
-            code = error.response["Error"]["Code"]
-            raise Unavailable(f"the queue can't be used: SQS answered {code}") from error
-        except BotoCoreError as error:
-            raise Unavailable(f"the queue can't be reached: {type(error).__name__}") from error
         return {entry["Id"] for entry in answer.get("Successful", [])}
+
+
+@contextmanager
+def asking() -> Iterator[None]:
+    """Tells of what goes wrong with SQS as `Unavailable`."""
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+
+    try:
+        yield
+    except ClientError as error:
+        code = error.response["Error"]["Code"]
+        raise Unavailable(f"the queue can't be used: SQS answered {code}") from error
+    except BotoCoreError as error:
+        raise Unavailable(f"the queue can't be reached: {type(error).__name__}") from error
 
 
 def open_sqs(timeout: float, endpoint_url: str | None) -> Any:
