@@ -2,7 +2,7 @@
 
 import base64
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from shared.errors import InvalidRequest
@@ -21,6 +21,7 @@ def parse_cursor(cursor: str | None) -> tuple[datetime, str] | None:
         return None
     try:
         created_at, id_ = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-        return datetime.fromisoformat(created_at), str(UUID(id_))
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise InvalidRequest.at("cursor", "is no cursor of this listing") from error
+        # In UTC, as it was written: another zone may lead out of the years that there are.
+        return datetime.fromisoformat(created_at).astimezone(UTC), str(UUID(id_))
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise InvalidRequest.at("/query/cursor", "is no cursor of this listing") from error

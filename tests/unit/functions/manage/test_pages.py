@@ -1,6 +1,10 @@
+import base64
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
+from uuid import uuid4
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +28,13 @@ def test_any_other_text_is_refused(cursor: str) -> None:
     try:
         place = parse_cursor(cursor)
     except InvalidRequest as refused:
-        assert refused.problems[0].pointer == "cursor"
+        assert refused.problems[0].pointer == "/query/cursor"
     else:
         assert place is not None
+
+
+@pytest.mark.parametrize("when", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
+def test_a_time_out_of_the_years_that_there_are_is_refused(when: str) -> None:
+    place = json.dumps([when, str(uuid4())]).encode()
+    with pytest.raises(InvalidRequest, match="no cursor"):
+        parse_cursor(base64.urlsafe_b64encode(place).decode())
