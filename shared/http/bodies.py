@@ -10,6 +10,9 @@ from shared.model import EmbeddingSpace, SearchMethod
 
 MOST_TOP_K = 100
 
+MOST_ANSWER_BYTES = 5_000_000
+"""Of a body that is sent back: Lambda gives no more than 6 MB, all told."""
+
 RERANKED = "reranking_model"
 """The method of fusion that asks a model; the weighted score stands where it fails."""
 
