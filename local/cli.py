@@ -294,6 +294,9 @@ def _run() -> int:
     if wrong := [argument for argument in sys.argv if not _is_text(argument)]:
         tell(f"{clean(wrong[0])} is not UTF-8.")
         return MISUSED
+    if "" in sys.argv[1:]:  # as a path it would be the working folder
+        tell("An argument is empty; is a variable not set?")
+        return MISUSED
     try:
         app()
     except (WinnowError, OSError) as error:

@@ -26,10 +26,16 @@ class PathUnusable(WinnowError):
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file to ingest; its external id is its path below the folder that was named."""
+    """A file to ingest, or a folder that can't be read: it is told as a file would be.
+
+    Attributes:
+        external_id: its path below the folder that was named.
+        trouble: why it can't be read, where that is known already.
+    """
 
     path: Path
     external_id: str
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +59,17 @@ def find_files(paths: Sequence[Path]) -> Selection:
     Raises:
         PathUnusable: naming the path.
     """
-    found: dict[str, Path] = {}
+    found: dict[str, SourceFile] = {}
     left_out: Counter[str] = Counter()
     for path in paths:
         for file in _find(path, left_out):
-            earlier = found.setdefault(file.external_id, file.path)
-            if earlier != file.path:
+            earlier = found.setdefault(file.external_id, file)
+            if earlier.path != file.path:
                 raise PathUnusable(
-                    f"{earlier} and {file.path} would both be {file.external_id!r}: "
+                    f"{earlier.path} and {file.path} would both be {file.external_id!r}: "
                     "name a folder above both."
                 )
-    return Selection([SourceFile(path, id_) for id_, path in found.items()], left_out)
+    return Selection(list(found.values()), left_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +106,8 @@ def read_file(file: SourceFile) -> LocalFile:
         DocumentRefused: it can't be read, the sidecar can't, or it is of no format that is read.
     """
     sidecar = file.path.with_name(file.path.name + SIDECAR)
+    if file.trouble:
+        raise DocumentRefused("broken", file.trouble)
     try:
         check_text(file.external_id, "its name")
         data = _read(file.path)
@@ -111,7 +119,7 @@ def read_file(file: SourceFile) -> LocalFile:
             _read_sidecar(sidecar),
         )
     except OSError as error:
-        raise DocumentRefused("broken", error.strerror or str(error)) from error
+        raise DocumentRefused("broken", _explain(error)) from error
     except UnsupportedMediaType as error:
         raise DocumentRefused("unsupported", str(error)) from error
     except InvalidRequest as error:
@@ -144,7 +152,8 @@ def _find(path: Path, left_out: Counter[str]) -> Iterator[SourceFile]:
         return
     if not path.is_dir():
         raise PathUnusable(f"There is no file or folder {path}.")
-    for folder, folders, names in path.walk():
+    unreadable: list[OSError] = []
+    for folder, folders, names in path.walk(on_error=unreadable.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             if name.startswith(_PASSED_OVER) or name.endswith(SIDECAR):
@@ -154,3 +163,12 @@ def _find(path: Path, left_out: Counter[str]) -> Iterator[SourceFile]:
                 yield SourceFile(file, file.relative_to(path).as_posix())
             else:
                 left_out[file.suffix.lower() or "none"] += 1
+    for error in unreadable:
+        closed = Path(error.filename)
+        if closed == path:
+            raise PathUnusable(f"{path} can't be read: {_explain(error)}.")
+        yield SourceFile(closed, closed.relative_to(path).as_posix(), _explain(error))
+
+
+def _explain(error: OSError) -> str:
+    return error.strerror or str(error)

@@ -1,9 +1,10 @@
 """Where words go: data to standard output, progress and messages to standard error."""
 
+import json
 import os
 import re
 import sys
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 
@@ -34,6 +35,17 @@ def is_animated(stream: TextIO) -> bool:
     """Tells whether the stream shows a bar that moves: a terminal that may be coloured."""
     dumb = os.environ.get("TERM", "") in {"", "dumb", "unknown"}
     return stream.isatty() and not dumb and not os.environ.get("NO_COLOR")
+
+
+def write_json(value: Any) -> None:
+    """Writes data for programs to standard output."""
+    write_data(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
+
+
+def write_data(written: bytes) -> None:
+    """Writes JSON to standard output as it is: UTF-8, whatever the terminal's encoding is."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(written + b"\n")
 
 
 def tell(line: str) -> None:

@@ -1,7 +1,8 @@
 """What an SQS record can ask for: a change of ours, or what S3 says of an object. Pure."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_plus
@@ -71,10 +72,8 @@ def _checked(change: ObjectChange) -> ObjectChange:
 
 
 def _parse_notification(records: Any) -> list[ObjectChange]:
-    try:
+    with _missing_nothing("notification"):
         return [_parse_notified(record) for record in records]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ChangeMalformed("the S3 notification lacks a part it must have") from error
 
 
 def _parse_notified(record: Mapping[str, Any]) -> ObjectChange:
@@ -83,13 +82,12 @@ def _parse_notified(record: Mapping[str, Any]) -> ObjectChange:
     removed = name.startswith(_REMOVED)
     if not removed and not name.startswith(_CREATED):
         raise ChangeMalformed(f"S3 events of the kind {name!r} are not for this queue")
-    of_one_version = removed and name.endswith(":Delete") and subject.get("versionId")
-    return ObjectChange(
-        bucket=record["s3"]["bucket"]["name"],
+    return _change(
+        record["s3"]["bucket"],
+        subject,
         key=unquote_plus(subject["key"]),  # notifications percent-encode keys, EventBridge does not
         removed=removed,
-        sequencer=None if of_one_version else subject.get("sequencer") or None,
-        size=subject.get("size"),
+        of_one_version=removed and name.endswith(":Delete") and bool(subject.get("versionId")),
     )
 
 
@@ -97,17 +95,39 @@ def _parse_eventbridge(message: Mapping[str, Any]) -> ObjectChange:
     kind = message.get("detail-type")
     if kind not in ("Object Created", "Object Deleted"):
         raise ChangeMalformed(f"S3 events of the kind {kind!r} are not for this queue")
-    try:
+    with _missing_nothing("event"):
         detail = message["detail"]
         subject = detail["object"]
         is_final = detail.get("deletion-type") == "Permanently Deleted"
-        of_one_version = is_final and subject.get("version-id")
-        return ObjectChange(
-            bucket=detail["bucket"]["name"],
+        return _change(
+            detail["bucket"],
+            subject,
             key=subject["key"],
             removed=kind == "Object Deleted",
-            sequencer=None if of_one_version else subject.get("sequencer") or None,
-            size=subject.get("size"),
+            of_one_version=is_final and bool(subject.get("version-id")),
         )
-    except (KeyError, TypeError) as error:
-        raise ChangeMalformed("the S3 event lacks a part it must have") from error
+
+
+def _change(
+    bucket: Mapping[str, Any],
+    subject: Mapping[str, Any],
+    *,
+    key: str,
+    removed: bool,
+    of_one_version: bool,
+) -> ObjectChange:
+    return ObjectChange(
+        bucket=bucket["name"],
+        key=key,
+        removed=removed,
+        sequencer=None if of_one_version else subject.get("sequencer") or None,
+        size=subject.get("size"),
+    )
+
+
+@contextmanager
+def _missing_nothing(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ChangeMalformed(f"the S3 {what} lacks a part it must have") from error

@@ -7,6 +7,7 @@ from fastapi import Query as Parameter
 
 from functions.manage.answers import SETTLED
 from functions.manage.bodies import ChunkPatch
+from functions.manage.pages import fit
 from functions.manage.parts import Parts
 from functions.manage.show import show_chunk
 from shared.http.keys import Caller
@@ -37,8 +38,9 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
         with read(parts.engine) as connection:
             document = get_document(connection, caller.tenant_id, document_id)
             page = list_live(connection, document, after, limit + 1)
-        more = page[limit - 1].position if len(page) > limit else None
-        return {"chunks": [show_chunk(c) for c in page[:limit]], "next_after": more}
+        shown = fit([show_chunk(chunk) for chunk in page[:limit]])
+        more = page[len(shown) - 1].position if len(page) > len(shown) else None
+        return {"chunks": shown, "next_after": more}
 
     @router.patch("/chunks/{chunk_id}")
     def change(

@@ -8,7 +8,7 @@ from fastapi import Query as Parameter
 from functions.manage.announce import announce
 from functions.manage.answers import ACCEPTED, SETTLED, answer_one, choose_end
 from functions.manage.bodies import DocumentPatch, read_changes
-from functions.manage.pages import parse_cursor, write_cursor
+from functions.manage.pages import fit, parse_cursor, write_cursor
 from functions.manage.parts import Parts
 from functions.manage.show import show_document, show_documents
 from shared.http.keys import Caller
@@ -50,8 +50,9 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
                 after=parse_cursor(cursor),
                 limit=limit + 1,
             )
-        more = write_cursor(page[limit - 1]) if len(page) > limit else None
-        return {"documents": show_documents(parts.engine, page[:limit]), "next_cursor": more}
+        shown = fit(show_documents(parts.engine, page[:limit]))
+        more = write_cursor(page[len(shown) - 1]) if len(page) > len(shown) else None
+        return {"documents": shown, "next_cursor": more}
 
     @router.get("/documents/{document_id}")
     def get(document_id: str, caller: who) -> dict[str, Any]:

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from mangum import Mangum
-
 from functions.manage.parts import Parts
 from functions.manage.routers import make_routers
 from shared.clients import connect_database, find_bootstrap_key
@@ -13,7 +11,7 @@ from shared.content.open import open_content_store
 from shared.errors import ConfigurationError
 from shared.external.guard import split_hosts
 from shared.http.app import make_app
-from shared.http.gateway import strip_prefix
+from shared.http.gateway import answer_events
 from shared.http.keys import guard
 from shared.models.embedders import list_providers
 from shared.models.rerankers import check_default
@@ -44,10 +42,9 @@ _app = make_app(
     *make_routers(_parts, _caller),
     most_bytes=_settings.request_max_bytes,
 )
-# With a lifespan, start-up and shutdown would run at every invocation.
-_http = Mangum(_app, lifespan="off")
+_http = answer_events(_app)
 
 
 def lambda_handler(event: dict[str, Any], context: Any) -> Mapping[str, Any]:
     """Answers an API Gateway event."""
-    return _http(strip_prefix(event), context)
+    return _http(event, context)

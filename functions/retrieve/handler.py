@@ -4,8 +4,6 @@ import gc
 from collections.abc import Mapping
 from typing import Any
 
-from mangum import Mangum
-
 from functions.retrieve.app import make_router
 from functions.retrieve.channels import Searcher
 from functions.retrieve.direct import answer_directly, is_direct
@@ -14,7 +12,7 @@ from functions.retrieve.pool import Pool
 from shared.clients import connect_database, connect_search, find_bootstrap_key
 from shared.external.client import ExternalClient
 from shared.http.app import make_app
-from shared.http.gateway import strip_prefix
+from shared.http.gateway import answer_events
 from shared.http.keys import guard
 from shared.models.chat_models import make_chat_model
 from shared.models.embedders import make_embedder
@@ -51,8 +49,7 @@ _app = make_app(
     make_router(_parts, guard(find_bootstrap_key(_settings))),
     most_bytes=_settings.request_max_bytes,
 )
-# With a lifespan, start-up and shutdown would run at every invocation.
-_http = Mangum(_app, lifespan="off")
+_http = answer_events(_app)
 
 
 # What is there by now stays as long as the process: the collector need not walk it at each query.
@@ -64,4 +61,4 @@ def lambda_handler(event: dict[str, Any], context: Any) -> Mapping[str, Any]:
     """Answers an API Gateway event, or {"tenant_id", "retrieve"} of an IAM-authorised invoke."""
     if is_direct(event):
         return answer_directly(event, _parts)
-    return _http(strip_prefix(event), context)
+    return _http(event, context)

@@ -1,7 +1,6 @@
 """`winnow eval`: how well, and how fast, each way to search answers judged collections."""
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import islice
@@ -21,6 +20,7 @@ from local.home import Home
 from local.languages import choose_model
 from local.models import open_embedder
 from local.session import open_session
+from local.terminal import write_json
 
 
 def evaluate(
@@ -61,8 +61,7 @@ def evaluate(
             if json_to != "-":
                 show(reports[-1])
     if json_to == "-":
-        json.dump(_unwrap(reports), sys.stdout, ensure_ascii=False)
-        sys.stdout.write("\n")
+        write_json(_unwrap(reports))
     return not any(report["failures"] for report in reports)
 
 

@@ -13,7 +13,7 @@ from local.evaluation.filter_scores import Attempt, score
 from local.evaluation.questions import Question, read_questions
 from local.models import read_model_settings
 from local.tables import make_table
-from local.terminal import clean, open_console
+from local.terminal import clean, open_console, write_json
 from shared.errors import ChatModelFailed, ConfigurationError
 from shared.metadata.automatic import extract_conditions
 from shared.metadata.chat_answer import AnswerUnreadable
@@ -45,8 +45,7 @@ def evaluate_filter(file: Path, *, as_json: bool) -> bool:
         watcher.finish(task)
     report = _describe(f"{settings.chat_provider}:{settings.chat_model}", attempts)
     if as_json:
-        json.dump(report, sys.stdout, ensure_ascii=False)
-        sys.stdout.write("\n")
+        write_json(report)
     else:
         _show(report)
     return all(each.failure is None for each in attempts)

@@ -1,7 +1,5 @@
 """`winnow ingest`: files and folders into a dataset."""
 
-import json
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -21,7 +19,7 @@ from local.languages import choose_model
 from local.sending import Ending, Outcome
 from local.sending_files import send_files
 from local.session import open_session
-from local.terminal import tell
+from local.terminal import tell, write_json
 from shared.errors import DocumentRefused
 
 SAMPLE = 30
@@ -53,8 +51,7 @@ def ingest(
             outcomes = send_files(client, dataset["id"], selection.files, task, watcher)
     result = describe(dataset, outcomes, selection)
     if as_json:
-        json.dump(result, sys.stdout, ensure_ascii=False)
-        sys.stdout.write("\n")
+        write_json(result)
     tell(summarize(result))
     return not result["failures"]
 

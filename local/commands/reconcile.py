@@ -1,6 +1,5 @@
 """`winnow reconcile`: how far both stores agree, and the repair of what they differ over."""
 
-import json
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -14,7 +13,7 @@ from functions.reconcile.report import Report, Tally
 from local.bars import watching
 from local.stores import make_parts, open_stores
 from local.tables import make_table
-from local.terminal import clean, open_console, tell
+from local.terminal import clean, open_console, tell, write_json
 from shared.postgres.datasets import name_datasets
 from shared.postgres.engine import read
 
@@ -51,8 +50,7 @@ def reconcile(folder: Path | None, *, dry_run: bool, as_json: bool) -> bool:
     for dataset_id in names:
         report.datasets.setdefault(dataset_id, Tally())
     if as_json:
-        json.dump(describe(report, names), sys.stdout, ensure_ascii=False)
-        sys.stdout.write("\n")
+        write_json(describe(report, names))
     else:
         open_console(sys.stdout).print(make_report_table(report, names))
     tell(summarize(report, dry_run=dry_run))

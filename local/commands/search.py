@@ -7,7 +7,7 @@ from typing import Any
 from local.datasets import find_dataset
 from local.session import open_session
 from local.tables import count_dropped, explanation_table, records_table
-from local.terminal import open_console, tell
+from local.terminal import open_console, tell, write_data
 
 SNIPPET = 300
 """Characters of a text that a terminal shows."""
@@ -28,7 +28,7 @@ def search(folder: Path | None, dataset_name: str, body: dict[str, Any], *, as_j
         dataset = find_dataset(client, dataset_name)
         wanted = body | {"dataset_ids": [dataset["id"]]}
         if as_json:
-            sys.stdout.write(client.post_raw("/v1/retrieve", wanted).decode() + "\n")
+            write_data(client.post_raw("/v1/retrieve", wanted))
         else:
             show(client.post("/v1/retrieve", wanted), explain=bool(body.get("explain")))
 

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,9 @@ from typing import Any
 
 from local.evaluation.judgements import Grades, read_judgements
 from local.evaluation.trouble import CollectionUnusable
+from shared.errors import InvalidRequest
+from shared.http.bodies import LONGEST_QUERY
+from shared.text import check_text
 
 DOCUMENTS, QUERIES, JUDGEMENTS = "docs.jsonl", "queries.jsonl", "qrels.tsv"
 
@@ -54,8 +58,13 @@ def read_collection(folder: Path, limit: int | None = None) -> Collection:
         id_: "\n".join(str(each[part]) for part in ("title", "text") if each.get(part))
         for id_, each in _read_objects(path, data)
     }
+    if not any(text.strip() for text in documents.values()):
+        raise CollectionUnusable(f"{path}: no document holds anything.")
     path, lines = _read(folder, QUERIES)
     queries = {id_: str(each.get("text") or "") for id_, each in _read_objects(path, lines)}
+    if longer := [id_ for id_, text in queries.items() if len(text) > LONGEST_QUERY]:
+        most = f"{LONGEST_QUERY:,} characters"
+        raise CollectionUnusable(f"{path}: the query {longer[0]!r} has more than {most}.")
     path, lines = _read(folder, JUDGEMENTS)
     judged = read_judgements(path.name, split_lines(path, lines), documents)
     asked = dict(list(queries.items())[:limit])
@@ -80,7 +89,7 @@ def _read(folder: Path, name: str) -> tuple[Path, bytes]:
             try:
                 data = path.read_bytes()
                 return path, gzip.decompress(data) if path.suffix == ".gz" else data
-            except (OSError, EOFError) as error:
+            except (OSError, EOFError, zlib.error) as error:
                 raise CollectionUnusable(f"{path}: {error}") from error
     raise CollectionUnusable(f"{folder} holds neither {name} nor {name}.gz.")
 
@@ -102,8 +111,11 @@ def _read_objects(path: Path, data: bytes) -> Iterator[tuple[str, Mapping[str, A
         try:
             each = json.loads(line)
             id_ = each["id"]
-        except (ValueError, TypeError, KeyError) as error:
+            check_text(each)
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise CollectionUnusable(f"{path}, line {number}: no JSON object with an id") from error
+        except InvalidRequest as error:
+            raise CollectionUnusable(f"{path}, line {number}: {error}") from error
         if isinstance(id_, bool) or not isinstance(id_, str | int) or id_ == "":
             raise CollectionUnusable(f"{path}, line {number}: the id is neither text nor number")
         earlier = lines.setdefault(str(id_), number)

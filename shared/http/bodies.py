@@ -10,10 +10,16 @@ from shared.model import EmbeddingSpace, SearchMethod
 
 MOST_TOP_K = 100
 
+MOST_ANSWER_BYTES = 5_000_000
+"""Of a body that is sent back: Lambda gives no more than 6 MB, all told."""
+
 RERANKED = "reranking_model"
 """The method of fusion that asks a model; the weighted score stands where it fails."""
 
-QueryText = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
+LONGEST_QUERY = 20_000
+"""In characters."""
+
+QueryText = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY, pattern=r"\S")]
 
 Numbers = Annotated[list[FiniteFloat], FailFast()]
 """A vector as it is sent; of what is wrong in it, the first is told."""

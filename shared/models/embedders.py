@@ -80,7 +80,7 @@ def choose_space(provider: str, model: str | None, dimension: int | None) -> Emb
     model = model or (provider if provider == "given" else None)
     if model is None:
         raise _refuse("model", "is needed")
-    known = KNOWN_MODELS.get(provider, {}).get(model, ())
+    known = _list_dimensions(provider, model) if provider in KNOWN_MODELS else ()
     dimension = dimension or max(known, default=None)
     if dimension is None:
         raise _refuse("dimension", "is needed: it is not known for this model")
@@ -105,7 +105,7 @@ def check_space(space: EmbeddingSpace) -> None:
     if space.provider in ANY_MODEL:
         _check_any(space)
     elif space.provider in KNOWN_MODELS:
-        _check_known(space, KNOWN_MODELS[space.provider])
+        _check_known(space)
     else:
         providers = ", ".join([*KNOWN_MODELS, *ANY_MODEL])
         raise _refuse("provider", f"{space.provider!r} is none of {providers}")
@@ -118,13 +118,18 @@ def _check_any(space: EmbeddingSpace) -> None:
         raise _refuse("dimension", f"{space.dimension} is not between 1 and {MAX_DIMENSION}")
 
 
-def _check_known(space: EmbeddingSpace, models: dict[str, tuple[int, ...]]) -> None:
-    if space.model not in models:
-        raise _refuse("model", f"{space.model!r} is none of {', '.join(models)}")
-    dimensions = models[space.model]
+def _check_known(space: EmbeddingSpace) -> None:
+    dimensions = _list_dimensions(space.provider, space.model)
     if space.dimension not in dimensions:
         choices = " or ".join(map(str, dimensions))
         raise _refuse("dimension", f"{space.model} has {choices}, not {space.dimension}")
+
+
+def _list_dimensions(provider: str, model: str) -> tuple[int, ...]:
+    models = KNOWN_MODELS[provider]
+    if model not in models:
+        raise _refuse("model", f"{model!r} is none of {', '.join(models)}")
+    return models[model]
 
 
 def _refuse(field: str, detail: str) -> InvalidRequest:

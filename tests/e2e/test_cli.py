@@ -203,9 +203,13 @@ def test_a_search_keeps_to_a_filter_written_as_text(shell: Shell) -> None:
 
 @pytest.mark.usefixtures("ingested")
 def test_p08_only_json_on_standard_output(shell: Shell) -> None:
-    out, _ = shell.run("search", "plan", "--dataset", "books", "--json", "--top-k", 2)
+    search = ["search", "退款", "--dataset", "books", "--json", "--top-k", 2]
+    out, _ = shell.run(*search)
     assert len(json.loads(out)["records"]) == 2
     assert out.count("\n") == 1
+    elsewhere, _ = shell.run(*search, env={"PYTHONIOENCODING": "ascii"})
+    assert json.loads(elsewhere)["records"] == json.loads(out)["records"]
+    assert "退款" in elsewhere
 
 
 @pytest.mark.usefixtures("ingested")

@@ -23,7 +23,7 @@ from shared.errors import (
     Problem,
     Unauthorized,
 )
-from shared.http.bodies import MOST_TOP_K, Body, QueryText
+from shared.http.bodies import MOST_ANSWER_BYTES, MOST_TOP_K, Body, QueryText
 from shared.http.dialects import Dialect
 from shared.metadata.conditions import Joiner, Tree
 from shared.metadata.operators import NEGATIVE, SPELLINGS, Operator
@@ -105,7 +105,7 @@ def to_answer(result: Result) -> bytes:
         for record in result.records
     ]
     written = _write(records)
-    while len(written) > native.MOST_ANSWER_BYTES and records:
+    while len(written) > MOST_ANSWER_BYTES and records:
         records.pop()
         written = _write(records)
     return written

@@ -18,6 +18,7 @@ from shared.errors import InvalidRequest
 from shared.fusion.fuse import FusionMethod, FusionPlan, KeywordScoring
 from shared.fusion.weighted import Weights
 from shared.http.bodies import (
+    MOST_ANSWER_BYTES,
     NEEDS_VECTORS,
     RERANKED,
     Body,
@@ -30,8 +31,6 @@ from shared.metadata.conditions import Joiner, Tree
 from shared.metadata.parse import parse_filter
 from shared.metadata.variables import fill_conditions
 from shared.model import Dataset, EmbeddingSpace, JsonObject, SearchMethod
-
-MOST_ANSWER_BYTES = 5_000_000
 
 
 class ChatModelBody(Body):

@@ -47,6 +47,16 @@ def test_values_up_to_their_limits_are_fine(more: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
+    [["ingest", "", "--dataset", "x"], ["stop", "--home", ""], ["eval", ""], ["search", ""], [""]],
+)
+def test_an_empty_argument_is_wrong_usage_and_not_the_working_folder(arguments: list[str]) -> None:
+    ended = subprocess.run([WINNOW, *arguments], capture_output=True, text=True, check=False)  # noqa: S603, our own command
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == "An argument is empty; is a variable not set?\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
     [
         ["search", b"a\xffb", "--dataset", "x"],
         ["search", "plan", "--dataset", b"a\xffb"],

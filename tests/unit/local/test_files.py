@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 from collections import Counter
@@ -44,6 +45,28 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PathUnusable, match=r"would both be 'x.md'"):
         find_files([tmp_path / "a", tmp_path / "b"])
     assert len(find_files([tmp_path]).files) == 2
+
+
+def test_a_folder_that_cannot_be_read_is_told_beside_what_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("x.md", "closed/y.md"):
+        write(tmp_path / name)
+    closed = tmp_path / "closed"
+    scan = os.scandir
+
+    def refuse(folder: str) -> Any:
+        if Path(folder) == closed:
+            raise PermissionError(errno.EACCES, "Permission denied", folder)
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", refuse)  # which nothing refuses to root
+    found = find_files([tmp_path]).files
+    assert [file.external_id for file in found] == ["x.md", "closed"]
+    with pytest.raises(DocumentRefused, match="Permission denied"):
+        read_file(found[1])
+    with pytest.raises(PathUnusable, match=r"closed can't be read: Permission denied"):
+        find_files([closed])
 
 
 def test_a_file_is_sent_as_it_is_with_its_sidecars_metadata(tmp_path: Path) -> None:

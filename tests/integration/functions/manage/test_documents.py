@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from shared.errors import DatabaseUnavailable, DocumentRefused, IndexUnavailable, Unavailable
+from shared.http.bodies import MOST_ANSWER_BYTES
 from shared.model import Document
 from tests.fakes.chunks import InMemoryChunks
 from tests.integration.app import App, Json, near
@@ -229,7 +230,11 @@ def test_a_wrong_batch_is_refused(app: App, dataset: str, documents: Any) -> Non
     assert answer.json()["errors"][0]["pointer"].startswith("/documents")
 
 
-def test_pages_of_a_listing_show_each_document_once(app: App) -> None:
+@pytest.mark.parametrize("most", [MOST_ANSWER_BYTES, 2_000])
+def test_pages_of_a_listing_show_each_document_once(
+    app: App, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr("functions.manage.pages.MOST_ANSWER_BYTES", most)
     dataset = app.dataset()
     names = [f"{n:02}" for n in range(7)]
     app.put_all(dataset, [{"name": name, "chunks": [near("alpha", 0.5)]} for name in names])
@@ -239,7 +244,9 @@ def test_pages_of_a_listing_show_each_document_once(app: App) -> None:
     cursor: str | None = None
     while True:
         query = {"limit": "3"} | ({"cursor": cursor} if cursor else {})
-        page = app.client.get(f"/v1/datasets/{dataset}/documents", params=query).json()
+        answer = app.client.get(f"/v1/datasets/{dataset}/documents", params=query)
+        assert len(answer.content) <= most
+        page = answer.json()
         found += [each["name"] for each in page["documents"]]
         cursor = page["next_cursor"]
         if cursor is None:
@@ -284,6 +291,22 @@ def test_chunks_come_in_pages(app: App, dataset: str) -> None:
     assert rest["next_after"] is None
     assert app.client.get(f"{path}?after=-1").status_code == 400
     assert app.client.get(f"{path}?after={10**30}").status_code == 400
+
+
+def test_a_page_has_fewer_than_asked_for_where_more_would_be_no_answer_of_lambda_s(
+    app: App,
+) -> None:
+    dataset = app.dataset()
+    large = [str(n) + "x" * 1_800_000 for n in range(4)]
+    document = app.put(dataset, "large", *(near(text, 0.5) for text in large))
+    path, query = f"/v1/documents/{document['id']}/chunks", {"limit": "500"}
+    first = app.client.get(path, params=query)
+    assert len(first.content) < 6_000_000
+    assert [chunk["position"] for chunk in first.json()["chunks"]] == [1, 2]
+    after = {"after": str(first.json()["next_after"])}
+    rest = app.client.get(path, params=query | after).json()
+    assert [chunk["position"] for chunk in rest["chunks"]] == [3, 4]
+    assert rest["next_after"] is None
 
 
 def test_a_change_is_seen_at_once_and_what_is_left_out_stays(app: App, dataset: str) -> None:

@@ -126,6 +126,13 @@ def test_the_mark_of_a_folder_asks_for_nothing() -> None:
         json.dumps(
             {
                 "source": "aws.s3",
+                "detail-type": "Object Deleted",
+                "detail": {"deletion-type": "Permanently Deleted", "object": [], "bucket": {}},
+            }
+        ),
+        json.dumps(
+            {
+                "source": "aws.s3",
                 "detail-type": "Object Created",
                 "detail": {"bucket": {"name": "b"}, "object": {"key": "\ud800"}},
             }

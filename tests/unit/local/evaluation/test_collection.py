@@ -6,6 +6,7 @@ import pytest
 
 from local.evaluation.collection import read_collection
 from local.evaluation.trouble import CollectionUnusable
+from shared.http.bodies import LONGEST_QUERY
 
 DOCUMENTS: list[dict[str, object]] = [
     {"id": 7, "title": "Seven", "text": "the\u2028seventh"},
@@ -67,7 +68,7 @@ def test_an_id_twice_is_refused_with_both_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", [b"{", b"[1]", b'{"text": "x"}', b'{"id": true}', b'{"id": "\xff"}']
+    "line", [b"{", b"[1]", b'{"text": "x"}', b'{"id": true}', b'{"id": "\xff"}', b"[" * 100_000]
 )
 def test_a_line_that_is_no_document_is_refused_by_number(tmp_path: Path, line: bytes) -> None:
     write(tmp_path)
@@ -75,6 +76,43 @@ def test_a_line_that_is_no_document_is_refused_by_number(tmp_path: Path, line: b
         file.write(line + b"\n")
     with pytest.raises(CollectionUnusable, match="line 4"):
         read_collection(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["docs.jsonl", "queries.jsonl"])
+@pytest.mark.parametrize(
+    ("escape", "words"), [("\\u0000", "a NUL character"), ("\\ud800", "a lone surrogate")]
+)
+def test_text_that_is_none_is_refused_by_number(
+    tmp_path: Path, name: str, escape: str, words: str
+) -> None:
+    write(tmp_path)
+    with (tmp_path / name).open("a", encoding="utf-8") as file:
+        file.write(f'{{"id": "bad", "text": "a{escape}b"}}\n')
+    with pytest.raises(CollectionUnusable, match=rf"{name}, line 4: /text: holds {words}"):
+        read_collection(tmp_path)
+
+
+def test_documents_that_are_all_empty_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, [{"id": "7", "text": " "}, {"id": "8"}])
+    with pytest.raises(CollectionUnusable, match=r"docs.jsonl: no document holds anything"):
+        read_collection(tmp_path)
+
+
+def test_a_query_that_the_api_would_not_take_is_named(tmp_path: Path) -> None:
+    write(tmp_path, queries=[*QUERIES, {"id": "long", "text": "a" * (LONGEST_QUERY + 1)}])
+    with pytest.raises(CollectionUnusable, match=r"queries.jsonl: the query 'long' has more than"):
+        read_collection(tmp_path)
+    write(tmp_path, queries=[*QUERIES, {"id": "long", "text": "a" * LONGEST_QUERY}])
+    assert read_collection(tmp_path).queries.keys() == {"1", "2"}
+
+
+def test_a_damaged_archive_is_named(tmp_path: Path) -> None:
+    packed = gzip.compress((write(tmp_path) / "docs.jsonl").read_bytes())
+    (tmp_path / "docs.jsonl").unlink()
+    for damaged in (packed[:-9], packed[:10] + b"\xff" * 20, b"no archive"):
+        (tmp_path / "docs.jsonl.gz").write_bytes(damaged)
+        with pytest.raises(CollectionUnusable, match=r"docs.jsonl.gz: "):
+            read_collection(tmp_path)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from shared.models.embedders import (
     ANY_MODEL,
     KNOWN_MODELS,
     check_space,
+    choose_space,
     list_providers,
     make_embedder,
 )
@@ -78,6 +79,13 @@ def test_spaces_that_none_makes_are_refused_at_the_field(
     assert [problem.pointer for problem in refused.value.problems] == [f"/embedding/{field}"]
     with pytest.raises(InvalidRequest, match=words):
         make_embedder(space, settings())
+
+
+@pytest.mark.parametrize("provider", ["bedrock", "local"])
+def test_an_unknown_model_is_told_before_its_dimension_is_missed(provider: str) -> None:
+    with pytest.raises(InvalidRequest, match="'other' is none of") as refused:
+        choose_space(provider, "other", None)
+    assert [problem.pointer for problem in refused.value.problems] == ["/embedding/model"]
 
 
 def test_spaces_whose_vectors_are_brought_have_no_embedder() -> None:
