@@ -68,7 +68,8 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     word = rf"{letter}+(?:{mark}+{letter}*)*"
     abbreviation = rf"(?<!{letter})(?:(?!\d){letter}\.){{2,}}(?!{letter})"
     joint = r"[-.'&]|_+|(?<=\d),(?=\d)"
-    identifier = rf"{word}(?:(?:{joint}){word})*(?:\+\+|[+#%](?!{letter}))?"
+    dot = rf"(?<!{letter})(?<![.)\]])\.(?=(?!\d){letter}{letter})"  # of a name such as .NET
+    identifier = rf"(?:{dot})?{word}(?:(?:{joint}){word})*(?:\+\+|[+#%](?!{letter}))?"
     run = (
         rf"(?P<han>[{_HAN}]+)|(?P<pairs>[{_KANA}]+|[{_HANGUL}]+|[{_NO_BLANKS}]+)"
         rf"|(?P<words>{abbreviation}|{identifier})"

@@ -44,6 +44,10 @@ def score(query: str, documents: Sequence[str]) -> list[float]:
         ("ไม่มี Wi-Fi ๑๒", ["ไม", "ม่", "่ม", "มี", "wi", "fi", "๑๒"]),
         ("50%的用户", ["50%", "50", "的", "用户", "的用"]),
         ("a__b __init__ foo...bar", ["a__b", "a", "b", "init", "foo", "bar"]),
+        (
+            "微软.NET (.NET) net. end).Next .5",
+            ["微软", ".net", "net", ".net", "net", "net", "end", "next", "5"],
+        ),
         ("3.14, 1,000,000", ["3.14", "3", "14", "1,000,000", "1", "000"]),
     ],
 )
@@ -120,6 +124,8 @@ def test_g07_full_and_half_width() -> None:
         ("user_id", "the user table"),
         ("C++", "C"),
         ("C++", "C#"),
+        (".NET", "net"),
+        (".gitignore", "gitignore"),
         ("1,000", "1 000"),
         ("1,000", "1"),
         ("U.S.", "U S"),
