@@ -18,6 +18,10 @@ LONGEST_TOKEN = 128
 _HAN = "\u3005\u3007\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _KANA = "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\U0001b000-\U0001b16f"
 _HANGUL = "\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff"
+_NO_BLANKS = (  # Thai, Lao, Burmese and Khmer, with their signs of vowels and tones
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ebd\u0ec0-\u0ece\u0edc-\u0edf"
+    "\u1000-\u103f\u1050-\u108f\u109a-\u109d\ua9e0-\ua9ef\uaa60-\uaa7f\u1780-\u17d3\u17d7\u17dc-\u17dd"
+)
 
 _local = threading.local()
 
@@ -25,10 +29,10 @@ _local = threading.local()
 def analyze(text: str) -> list[str]:
     """Returns the text's tokens, as often as it has them; none for blanks and punctuation.
 
-    Han runs become jieba's words and the words inside them, plus every pair of neighbours; kana and
-    Hangul runs become pairs of neighbours; everything else words, English ones as stems. What is
-    written as one, such as `v2.5`, `user_id` or `C++`, is one token and its parts are others. No
-    token holds white space.
+    Han runs become jieba's words and the words inside them, plus every pair of neighbours; runs of
+    kana, of Hangul and of scripts without blanks between words, such as Thai, become pairs of
+    neighbours; everything else words, English ones as stems. What is written as one, such as
+    `v2.5`, `user_id` or `C++`, is one token and its parts are others. No token holds white space.
     """
     tokens: list[str] = []
     for run in _patterns()[0].finditer(normalize(text)):
@@ -60,13 +64,14 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     # Python's \w leaves out combining marks, which would break Hindi words at each vowel sign.
     codes = range(0x300, 0x20000)
     mark = f"[{''.join(c for c in map(chr, codes) if unicodedata.category(c)[0] == 'M')}]"
-    letter = rf"[^\W_{_HAN}{_KANA}{_HANGUL}]"
+    letter = rf"[^\W_{_HAN}{_KANA}{_HANGUL}{_NO_BLANKS}]"
     word = rf"{letter}+(?:{mark}+{letter}*)*"
     abbreviation = rf"(?<!{letter})(?:(?!\d){letter}\.){{2,}}(?!{letter})"
     joint = r"[-.'&]|_+|(?<=\d),(?=\d)"
-    identifier = rf"{word}(?:(?:{joint}){word})*(?:\+\+|[+#%](?!{letter}))?"
+    dot = rf"(?<!{letter})(?<![.)\]])\.(?=(?!\d){letter}{letter})"  # of a name such as .NET
+    identifier = rf"(?:{dot})?{word}(?:(?:{joint}){word})*(?:\+\+|[+#%](?!{letter}))?"
     run = (
-        rf"(?P<han>[{_HAN}]+)|(?P<pairs>[{_KANA}]+|[{_HANGUL}]+)"
+        rf"(?P<han>[{_HAN}]+)|(?P<pairs>[{_KANA}]+|[{_HANGUL}]+|[{_NO_BLANKS}]+)"
         rf"|(?P<words>{abbreviation}|{identifier})"
     )
     return re.compile(run), re.compile(word)

@@ -13,7 +13,7 @@ _LATIN_AND_GREEK = (
     "a-z\u00df-\u024f\u0250-\u02af\u0370-\u03ff\u1e00-\u1fff\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f"
 )
 _ACCENTED = re.compile(f"([{_LATIN_AND_GREEK}])[\u0300-\u036f\u1dc0-\u1dff]+")
-_LOOKALIKES = dict(zip("’‐øłđħŧı", "'-oldhti", strict=True))
+_LOOKALIKES = dict(zip("’ʼ‐øłđħŧı", "''-oldhti", strict=True)) | {"æ": "ae", "œ": "oe"}
 _LOOKALIKE = re.compile(f"[{''.join(_LOOKALIKES)}]")  # searched in a tenth of translate's time
 
 

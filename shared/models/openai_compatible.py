@@ -1,11 +1,13 @@
 """Embeddings by any server that speaks OpenAI's `POST {base}/embeddings`."""
 
 import json
+import time
 from collections.abc import Sequence
 from itertools import batched
 
 from pydantic import SecretStr
 
+from shared.errors import EmbedderRefused
 from shared.model import EmbeddingSpace, Vector
 from shared.models.answers import (
     explain_status,
@@ -17,6 +19,10 @@ from shared.models.answers import (
 from shared.models.transport import Transport
 
 PASSAGE_ATTEMPTS = 4
+
+NEVER_TOO_LONG = 256
+"""Characters; no server refuses so few for their length."""
+
 RESIZABLE = "text-embedding-3"
 """Only models of this family take `dimensions`; other servers refuse the field."""
 
@@ -65,8 +71,20 @@ class OpenAICompatibleEmbedder:
         ]
 
     def embed_query(self, text: str, timeout: float) -> Vector:
-        """Returns the query's unit vector; asked once, since a query can't wait."""
-        return self._embed((text,), timeout, 1)[0]
+        """Returns the query's unit vector; a busy server is not asked again.
+
+        Of a query that is refused the longest head is embedded that is not, halving it: only the
+        server counts its model's tokens.
+        """
+        deadline = time.monotonic() + timeout
+        head = text
+        while True:
+            try:
+                return self._embed((head,), deadline - time.monotonic(), 1)[0]
+            except EmbedderRefused:
+                if len(head) <= NEVER_TOO_LONG:
+                    raise
+                head = head[: max(NEVER_TOO_LONG, len(head) // 2)]
 
     def _embed(self, texts: Sequence[str], timeout: float, attempts: int) -> list[Vector]:
         model = self._space.model

@@ -13,6 +13,9 @@ MOST_PASSAGES = 1_000
 MOST_CHARACTERS = 32_000
 """Of a text. What its tokens are too many for, the model itself leaves out."""
 
+MOST_QUERY_UNITS = 9_000
+"""Of a query, in UTF-16 code units: no document of AWS's says it, the service refuses more."""
+
 
 class BedrockReranker:
     """A `Reranker` on Rerank; asked once, since a query can't wait.
@@ -54,7 +57,7 @@ def _write_request(query: str, passages: Sequence[str], arn: str) -> dict[str, A
         "modelConfiguration": {"modelArn": arn},
     }
     return {
-        "queries": [{"type": "TEXT", "textQuery": _write_text(query)}],
+        "queries": [{"type": "TEXT", "textQuery": {"text": _cut_query(query)}}],
         "sources": [
             {
                 "type": "INLINE",
@@ -67,6 +70,10 @@ def _write_request(query: str, passages: Sequence[str], arn: str) -> dict[str, A
             "bedrockRerankingConfiguration": configuration,
         },
     }
+
+
+def _cut_query(query: str) -> str:
+    return query.encode("utf-16-le")[: 2 * MOST_QUERY_UNITS].decode("utf-16-le", "ignore")
 
 
 def _write_text(text: str) -> dict[str, str]:

@@ -118,7 +118,8 @@ class BedrockRerankServer(ModelServer):
         query = body["queries"][0]["textQuery"]["text"]
         documents = [each["inlineDocumentSource"] for each in body["sources"]]
         texts = [each["textDocument"]["text"] for each in documents]
-        if not 1 <= len(texts) <= 1_000 or max(map(len, [query, *texts])) > 32_000:
+        too_long = max(map(len, texts)) > 32_000 or len(query.encode("utf-16-le")) > 18_000
+        if not 1 <= len(texts) <= 1_000 or too_long:
             return bedrock.refuse("ValidationException", 400, "1 validation error detected")
         ranked = rank([share_words(query, text) for text in texts])
         ranked = ranked[: configuration["numberOfResults"]]

@@ -4,7 +4,6 @@ Its body says less than the native one, so it becomes one; the filter alone is r
 Dify does not send yet is ignored, but for what stands in a filter: that is never widened.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from starlette.exceptions import HTTPException
 
 from functions.retrieve.contracts import native
+from functions.retrieve.contracts.fit import keep_fitting, write_json
 from functions.retrieve.query import Query, Result
 from shared.errors import (
     Forbidden,
@@ -23,7 +23,7 @@ from shared.errors import (
     Problem,
     Unauthorized,
 )
-from shared.http.bodies import MOST_ANSWER_BYTES, MOST_TOP_K, Body, QueryText
+from shared.http.bodies import MOST_TOP_K, Body, QueryText
 from shared.http.dialects import Dialect
 from shared.metadata.conditions import Joiner, Tree
 from shared.metadata.operators import NEGATIVE, SPELLINGS, Operator
@@ -95,7 +95,7 @@ def to_answer(result: Result) -> bytes:
     """Returns the JSON answer; last records are left out where it would be too large."""
     for each in result.degraded:
         logger.warning("a channel is missing", channel=each.channel, reason=each.reason)
-    records = [
+    shown = (
         {
             "content": record.text.content,
             "score": record.score,
@@ -103,12 +103,8 @@ def to_answer(result: Result) -> bytes:
             "metadata": dict(record.text.metadata),
         }
         for record in result.records
-    ]
-    written = _write(records)
-    while len(written) > MOST_ANSWER_BYTES and records:
-        records.pop()
-        written = _write(records)
-    return written
+    )
+    return write_json({"records": keep_fitting(shown, {"records": []})})
 
 
 def translate(error: Exception, problem: JsonObject) -> tuple[int, JsonObject]:
@@ -182,8 +178,3 @@ def _as_sent(asked: MetadataCondition | None) -> JsonObject | None:
     conditions = [condition.model_dump(exclude_unset=True) for condition in asked.conditions]
     word = (asked.logical_operator or Joiner.AND).lower()
     return {"logical_operator": word, "conditions": conditions}
-
-
-def _write(records: Sequence[JsonObject]) -> bytes:
-    answer = {"records": records}
-    return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

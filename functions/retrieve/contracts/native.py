@@ -1,7 +1,6 @@
 """The native contract: POST /v1/retrieve ⇄ Query and Result."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -12,13 +11,13 @@ from functions.retrieve.contracts.attachments import (
     check_image,
     read_image,
 )
+from functions.retrieve.contracts.fit import keep_fitting, write_json
 from functions.retrieve.contracts.spaces import check_spaces, list_spaces, read_vector
 from functions.retrieve.query import Applied, AutomaticFilter, Query, Reranking, Result
 from shared.errors import InvalidRequest
 from shared.fusion.fuse import FusionMethod, FusionPlan, KeywordScoring
 from shared.fusion.weighted import Weights
 from shared.http.bodies import (
-    MOST_ANSWER_BYTES,
     NEEDS_VECTORS,
     RERANKED,
     Body,
@@ -108,9 +107,8 @@ def to_query(body: RetrieveBody, tenant_id: str, datasets: Sequence[Dataset]) ->
 
 def to_answer(body: RetrieveBody, result: Result) -> bytes:
     """Returns the JSON answer; whole records are cut to keep it under what Lambda can answer."""
-    records = [_show_record(record, body.explain) for record in result.records]
     answer: dict[str, Any] = {
-        "records": records,
+        "records": [],
         "applied_filter": _show_filter(body.metadata_filtering, result),
         "degraded": [{"channel": d.channel, "reason": d.reason} for d in result.degraded],
         "truncated": False,
@@ -122,16 +120,10 @@ def to_answer(body: RetrieveBody, result: Result) -> bytes:
             {"chunk_id": d.chunk_id, "reason": d.reason, "explain": d.explanation.to_json()}
             for d in result.dropped
         ]
-    written = _write(answer)
-    while len(written) > MOST_ANSWER_BYTES and records:
-        records.pop()
-        answer["truncated"] = True
-        written = _write(answer)
-    return written
-
-
-def _write(answer: Mapping[str, Any]) -> bytes:
-    return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    shown = (_show_record(record, body.explain) for record in result.records)
+    answer["records"] = keep_fitting(shown, answer)
+    answer["truncated"] = len(answer["records"]) < len(result.records)
+    return write_json(answer)
 
 
 def _defaults(dataset: Dataset, spaces: Sequence[EmbeddingSpace]) -> dict[str, Any]:

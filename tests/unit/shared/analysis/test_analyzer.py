@@ -41,8 +41,13 @@ def score(query: str, documents: Sequence[str]) -> list[float]:
         ("カタカナ", ["カタ", "タカ", "カナ"]),
         ("검색을 위한 책", ["검색", "색을", "위한", "책"]),
         ("Здравствуй, हिन्दी", ["здравствуй", "हिन्दी"]),
+        ("ไม่มี Wi-Fi ๑๒", ["ไม", "ม่", "่ม", "มี", "wi", "fi", "๑๒"]),
         ("50%的用户", ["50%", "50", "的", "用户", "的用"]),
         ("a__b __init__ foo...bar", ["a__b", "a", "b", "init", "foo", "bar"]),
+        (
+            "微软.NET (.NET) net. end).Next .5",
+            ["微软", ".net", "net", ".net", "net", "net", "end", "next", "5"],
+        ),
         ("3.14, 1,000,000", ["3.14", "3", "14", "1,000,000", "1", "000"]),
     ],
 )
@@ -88,6 +93,21 @@ def test_g05_japanese_without_blanks() -> None:
     assert false < real
 
 
+@pytest.mark.parametrize(
+    ("query", "found", "other"),
+    [
+        ("รายงาน", "ดาวน์โหลดรายงานประจำปีได้ที่นี่", "ติดต่อฝ่ายบริการลูกค้า"),
+        ("ລາຍງານ", "ດາວໂຫຼດລາຍງານປະຈຳປີ", "ຕິດຕໍ່ພວກເຮົາ"),
+        ("အစီရင်ခံစာ", "နှစ်စဉ်အစီရင်ခံစာကိုဖတ်ပါ", "ကျွန်ုပ်တို့ကိုဆက်သွယ်ပါ"),
+        ("របាយការណ៍", "ទាញយករបាយការណ៍ប្រចាំឆ្នាំ", "ទាក់ទងមកយើង"),
+    ],
+)
+def test_words_of_scripts_without_blanks_are_found(query: str, found: str, other: str) -> None:
+    first, second = score(query, [found, other])
+    assert first > 0
+    assert first > second
+
+
 def test_g07_full_and_half_width() -> None:
     assert analyze("ＡＰＩ　２０２４") == analyze("api 2024")
     assert analyze("ｶﾀｶﾅ") == analyze("カタカナ")
@@ -104,6 +124,8 @@ def test_g07_full_and_half_width() -> None:
         ("user_id", "the user table"),
         ("C++", "C"),
         ("C++", "C#"),
+        (".NET", "net"),
+        (".gitignore", "gitignore"),
         ("1,000", "1 000"),
         ("1,000", "1"),
         ("U.S.", "U S"),

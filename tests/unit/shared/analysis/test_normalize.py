@@ -14,12 +14,14 @@ from shared.analysis.normalize import normalize
         ("Straße", "strasse"),
         ("Crème BRÛLÉE", "creme brulee"),
         ("Łódź Ørsted Ǿ İzmir ılık", "lodz orsted o izmir ilik"),
+        ("Cœur ŒUVRE Ærø ǽ", "coeur oeuvre aero ae"),
         ("Tiếng Việt", "tieng viet"),
         ("Ελλάδα ΣΟΦΌΣ ᾠδή", "ελλαδα σοφοσ ωιδη"),
         ("ЁЛКИ ЙОД", "ёлки йод"),
         ("ﬁle ½", "file 1⁄2"),
         ("soft\u00adhyphen \u202eabc\u202c x\ufe0f \ufeffy", "softhyphen abc x y"),
         ("don’t", "don't"),
+        ("М’яч мʼяч", "м'яч м'яч"),
     ],
 )
 def test_folds_what_reads_the_same(text: str, expected: str) -> None:

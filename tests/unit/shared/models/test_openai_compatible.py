@@ -145,6 +145,29 @@ def test_a_query_does_not_wait_for_a_busy_server(server: OpenAIServer, status: i
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_query_that_is_too_long_counts_by_its_beginning(
+    server: OpenAIServer, status: int
+) -> None:
+    def answer(request: Request) -> Reply:
+        too_long = len(request.body["input"][0]) > 8_192
+        return refuse(status, "8192 tokens at most") if too_long else server.embed(request)
+
+    server.script = [answer] * 3
+    text = "refund 退款 " * 2_000
+    assert np.array_equal(
+        embedder_on(server).embed_query(text, 20), hash_vector(text[: len(text) // 4], 8)
+    )
+    assert len(server.requests) == 3
+
+
+def test_a_query_that_is_refused_at_any_length_is_soon_given_up(server: OpenAIServer) -> None:
+    server.script = [refuse(400, "no such dimension")] * 20
+    with pytest.raises(EmbedderFailed, match="no such dimension"):
+        embedder_on(server).embed_query("q" * 20_000, 20)
+    assert len(server.requests) == 8
+
+
 @pytest.mark.parametrize("body", [b"", b"<html>", b'{"error": "words"}', b'{"error": {}}', b"[]"])
 def test_a_refusal_in_any_form_is_told(server: OpenAIServer, body: bytes) -> None:
     server.script = [Reply(body, status=400)]

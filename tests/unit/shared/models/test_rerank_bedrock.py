@@ -84,7 +84,16 @@ def test_the_time_is_that_of_all_pages(server: BedrockRerankServer) -> None:
 
 
 def test_texts_are_cut_to_what_it_takes(server: BedrockRerankServer) -> None:
-    ask(server).rerank("q" * 40_000, ["a" * 40_000], 20)
-    assert len(server.requests[0].body["queries"][0]["textQuery"]["text"]) == 32_000
+    ask(server).rerank("q", ["a" * 40_000], 20)
     assert "a" * 32_000 in str(server.requests[0].body["sources"])
     assert "a" * 32_001 not in str(server.requests[0].body["sources"])
+
+
+@pytest.mark.parametrize(
+    ("query", "sent"), [("q" * 20_000, "q" * 9_000), ("a" + "𠮷" * 9_000, "a" + "𠮷" * 4_499)]
+)
+def test_a_query_is_cut_to_the_utf_16_that_it_takes(
+    server: BedrockRerankServer, query: str, sent: str
+) -> None:
+    ask(server).rerank(query, PASSAGES, 20)
+    assert server.requests[0].body["queries"][0]["textQuery"]["text"] == sent
