@@ -17,7 +17,7 @@ from functions.ingest.together import Work, run_together
 from shared.clients import connect_database, connect_search
 from shared.content.objects import S3ObjectReader
 from shared.content.open import open_content_store
-from shared.errors import Unavailable, WinnowError
+from shared.errors import ChangeMalformed, Unavailable, WinnowError
 from shared.model import Change
 from shared.models.embedders import make_embedder
 from shared.opensearch.index import OpenSearchChunkIndex
@@ -32,9 +32,15 @@ _BEGIN_WITHIN_SECONDS = 120.0
 def lambda_handler(event: Mapping[str, Any], _context: LambdaContext) -> Mapping[str, Any]:
     """Ingests the records of one batch; those that failed come back in batchItemFailures.
 
-    A batch in which every record is poison is handled, not an error of the function.
+    A batch in which every record is poison is handled, not an error of the function. An event that
+    is no batch is one: what is wired to the function itself must not get lost without a word.
+
+    Raises:
+        ChangeMalformed: the event has no records.
     """
-    records = event.get("Records", [])
+    records = event.get("Records")
+    if not isinstance(records, list):
+        raise ChangeMalformed("the event is no batch of messages of a queue")
     begun = time.monotonic()
     ends = run_together([_take(record, begun) for record in records])
     failed = []

@@ -11,7 +11,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from sqlalchemy import Engine
 
 from functions.ingest import handler
-from shared.errors import EmbedderRefused
+from shared.errors import ChangeMalformed, EmbedderRefused
 from shared.model import Action, Change, IndexingStatus
 from shared.queue.messages import write_change
 from shared.settings import DEFAULT_TENANT
@@ -52,6 +52,13 @@ def take_first(*bodies: str) -> list[str]:
 def message(change: Change | None) -> str:
     assert change is not None
     return write_change(change)
+
+
+@pytest.mark.parametrize("event", [{}, {"Records": None}, {"source": "aws.s3", "detail": {}}])
+def test_an_event_that_is_no_batch_is_an_error_of_the_function(event: Any) -> None:
+    with pytest.raises(ChangeMalformed, match="no batch"):
+        handler.lambda_handler(event, LambdaContext())
+    assert handler.lambda_handler({"Records": []}, LambdaContext()) == {"batchItemFailures": []}
 
 
 def poison(world: World, name: str) -> str:
