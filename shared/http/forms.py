@@ -20,6 +20,9 @@ MEDIA_TYPE = "multipart/form-data"
 FILE = "file"
 """The name of every part that is a file."""
 
+_PLAIN = {"", "7bit", "8bit", "binary"}
+"""Transfer encodings that leave a part's bytes as they are; forms have no other."""
+
 MOST_PARTS = 1_100
 """500 files, each with its sidecar, and some fields."""
 
@@ -75,6 +78,8 @@ def _sort(found: Sequence["_Part"]) -> Form:
     files: list[File] = []
     for part in found:
         name, file_name = part.read_names()
+        if part.read_header("content-transfer-encoding").strip().lower() not in _PLAIN:
+            raise InvalidRequest.at(f"/{name}", "is encoded for mail; send its bytes as they are")
         if file_name is not None:
             if name != FILE:
                 raise InvalidRequest.at(f"/{name}", f"a file goes into a part named {FILE!r}")

@@ -208,6 +208,14 @@ def test_a_form_that_is_none_is_refused(app: App, dataset: str, body: bytes, poi
     assert answer.json()["errors"][0]["pointer"] == pointer
 
 
+def test_a_part_is_not_taken_for_text_that_is_encoded_for_mail(app: App, dataset: str) -> None:
+    said = 'name="file"; filename="mail.txt"\r\nContent-Transfer-Encoding: '
+    answer = post_raw(app, dataset, form((said + "base64", b"UmVmdW5kcw==")))
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["pointer"] == "/file"
+    assert post_raw(app, dataset, form((said + "Binary", TEXT.encode()))).status_code == 201
+
+
 def test_a_form_needs_a_boundary_and_a_key(app: App, dataset: str) -> None:
     path = f"/v1/datasets/{dataset}/documents"
     headers = {"Content-Type": "multipart/form-data"}
