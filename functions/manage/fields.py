@@ -18,6 +18,9 @@ from shared.postgres.engine import read, transaction
 from shared.postgres.moves import move_field
 
 _DONE, _GOES_ON = 200, 202
+_ANSWERS: dict[int | str, dict[str, Any]] = {
+    _GOES_ON: {"description": "Some documents are left: the same request again goes on"}
+}
 _PATH = "/{dataset_id}/metadata-fields"
 
 
@@ -57,7 +60,7 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
             return show(fields.declare_field(connection, id_, name, FieldType(body.type)))
 
     # A name may hold slashes.
-    @router.patch(_PATH + "/{name:path}")
+    @router.patch(_PATH + "/{name:path}", responses=_ANSWERS)
     def change(
         dataset_id: str, name: str, body: FieldPatch, response: Response, caller: who
     ) -> dict[str, Any]:
@@ -69,7 +72,7 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
         left = 0 if target == name else _move(parts, id_, name, target, response)
         return show(_settle(parts, id_, target, body)) | {"documents_left": left}
 
-    @router.delete(_PATH + "/{name:path}")
+    @router.delete(_PATH + "/{name:path}", responses=_ANSWERS)
     def delete(dataset_id: str, name: str, response: Response, caller: who) -> dict[str, Any]:
         name = normalise_text(name)
         with read(parts.engine) as connection:

@@ -41,7 +41,7 @@ def make_router(parts: Parts, caller: Any) -> APIRouter:
         answer = dify.to_answer(retrieve(query, parts))
         return Response(answer, media_type="application/json")
 
-    @router.get("/health")
+    @router.get("/health", responses={503: {"description": "A store is silent"}})
     def get_health(response: Response, deep: bool = False) -> dict[str, Any]:
         return check_health(parts, deep, response)
 

@@ -6,6 +6,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from shared.http.dialects import Dialect
+from shared.http.forms import MEDIA_TYPE
 from shared.http.problems import TITLES
 
 _PROBLEM = {
@@ -72,6 +73,8 @@ def _list_problems(path: str, method: str, operation: dict[str, Any]) -> Iterato
         yield 409
     if "requestBody" in operation:
         yield 413
+    if MEDIA_TYPE in operation.get("requestBody", {}).get("content", {}):
+        yield 415
 
 
 def _show(dialect: Dialect) -> dict[str, Any]:

@@ -28,6 +28,12 @@ def client() -> TestClient:
     def put(id: str, body: Thing, caller: who, wait: bool = False) -> Json:
         return {"id": id, "size": body.size, "wait": wait, "caller": caller.name}
 
+    form: Json = {"requestBody": {"content": {"multipart/form-data": {}}}}
+
+    @router.post("/files", openapi_extra=form)
+    def put_file(caller: who) -> Json:
+        return {"caller": caller.name}
+
     @router.get("/things")
     def list_all(caller: who, limit: int = 5) -> Json:
         return {"limit": limit, "caller": caller.name}
@@ -52,6 +58,7 @@ def test_every_answer_is_told_and_no_422(document: Json) -> None:
     }
     assert answers == {
         ("post", "/v1/things/{id}"): {"201", "202", "400", "401", "404", "409", "413", "503"},
+        ("post", "/v1/files"): {"200", "400", "401", "404", "409", "413", "415", "503"},
         ("get", "/v1/things"): {"200", "400", "401", "503"},
         ("get", "/health"): {"200", "400"},
     }
