@@ -128,6 +128,14 @@ def read_file(file: SourceFile) -> LocalFile:
         raise DocumentRefused("sidecar", f"{sidecar.name}: {error}") from error
 
 
+def measure(file: SourceFile) -> int:
+    """Returns a file's size in bytes; 0 where it can't be told, which reading it tells."""
+    try:
+        return file.path.stat().st_size
+    except OSError:
+        return 0
+
+
 def _read(path: Path) -> bytes:
     """Returns a file's bytes; raises `DocumentRefused` for a pipe or a device: it may never end."""
     if not stat.S_ISREG(path.stat().st_mode):

@@ -6,7 +6,7 @@ from typing import Any
 
 from local.bars import Watcher
 from local.client import ApiRefused, Client
-from local.files import LocalFile, SourceFile, read_file
+from local.files import LocalFile, SourceFile, measure, read_file
 from local.sending import Answered, Ending, Outcome, follow
 from local.terminal import clean
 from shared.errors import DocumentRefused
@@ -53,13 +53,27 @@ def _send_each(
 ) -> Iterator[list[Answered]]:
     for file in files:
         try:
-            yield [(file.external_id, _bring(client, dataset_id, read_file(file), versions))]
+            offer = _ask_for_upload(client, dataset_id, file)
+            read = read_file(file)
+            yield [(file.external_id, _bring(client, dataset_id, read, offer, versions))]
         except (ApiRefused, DocumentRefused) as error:
             yield [(file.external_id, {"detail": str(error)})]
 
 
+def _ask_for_upload(client: Client, dataset_id: str, file: SourceFile) -> Mapping[str, Any] | None:
+    """Returns where a large file goes; one that is too large is refused before it is read."""
+    size = measure(file)
+    if size <= MOST_IN_FORM:
+        return None
+    return dict(client.post(f"/v1/datasets/{dataset_id}/documents/uploads", {"size": size}))
+
+
 def _bring(
-    client: Client, dataset_id: str, file: LocalFile, versions: dict[str, int]
+    client: Client,
+    dataset_id: str,
+    file: LocalFile,
+    offer: Mapping[str, Any] | None,
+    versions: dict[str, int],
 ) -> Mapping[str, Any]:
     """Returns the document of a file, sent if it has to be."""
     known = client.find_document(name_document(dataset_id, file.external_id))
@@ -69,11 +83,10 @@ def _bring(
             return known
     path = f"/v1/datasets/{dataset_id}/documents"
     fields = {"name": file.name, "external_id": file.external_id}
-    if len(file.data) <= MOST_IN_FORM:
+    if offer is None:
         metadata = json.dumps(file.metadata, ensure_ascii=False)
         form = fields | {"metadata": metadata}
         return dict(client.post_form(path, form, file.name, file.data, file.media_type))
-    upload = client.post(f"{path}/uploads", {"size": len(file.data)})
-    client.put(upload["url"], file.data)
-    body = fields | {"metadata": file.metadata, "upload_id": upload["upload_id"]}
+    client.put(offer["url"], file.data)
+    body = fields | {"metadata": file.metadata, "upload_id": offer["upload_id"]}
     return dict(client.post(path, body))

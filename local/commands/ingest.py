@@ -14,7 +14,7 @@ from functions.ingest.reader import FileReader
 from local.bars import watching
 from local.client import Client
 from local.datasets import Embedding, check_embedding, ensure_dataset
-from local.files import Selection, SourceFile, find_files, read_file
+from local.files import Selection, SourceFile, find_files, measure, read_file
 from local.languages import choose_model
 from local.sending import Ending, Outcome
 from local.sending_files import send_files
@@ -24,6 +24,9 @@ from shared.errors import DocumentRefused
 
 SAMPLE = 30
 """Files that are read for their language, before a dataset is made for all."""
+
+SAMPLE_BYTES = 50_000_000
+"""Of a file that is; a larger one would hardly be taken."""
 
 
 def ingest(
@@ -70,7 +73,7 @@ def _find_dataset(
 
 def _sample(files: Sequence[SourceFile]) -> Iterator[str]:
     with closing(FileReader(Options(), seconds=10)) as reader:
-        for file in islice(files, SAMPLE):
+        for file in islice((each for each in files if measure(each) <= SAMPLE_BYTES), SAMPLE):
             try:
                 read = read_file(file)
                 yield parse(partial(bytes, read.data), read.media_type, reader).text

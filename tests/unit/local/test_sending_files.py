@@ -10,7 +10,7 @@ import pytest
 from local import sending, sending_files
 from local.bars import Lines
 from local.client import ApiRefused, ApiSilent, Client
-from local.files import find_files
+from local.files import LocalFile, SourceFile, find_files, read_file
 from local.sending import Ending, Outcome
 from local.sending_files import send_files
 from shared.files.sidecar import SIDECAR
@@ -27,6 +27,7 @@ class Api(Client):
         sent: the names of what came, in order.
         put_there: the bytes of uploads by their URLs.
         dies_after: so many documents are taken, and then nothing answers.
+        most: bytes of the largest upload that is offered.
     """
 
     def __init__(self) -> None:
@@ -35,6 +36,7 @@ class Api(Client):
         self.sent: list[str] = []
         self.put_there: dict[str, bytes] = {}
         self.dies_after: int | None = None
+        self.most = 1_000_000
 
     def get(self, path: str, **_: object) -> Any:
         id_ = path.removeprefix("/v1/documents/")
@@ -53,6 +55,8 @@ class Api(Client):
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         if path == f"{PATH}/uploads":
+            if body["size"] > self.most:
+                raise ApiRefused(f"Too large: /size: {body['size']} bytes", 413)
             return {"upload_id": f"{len(self.put_there)}", "url": f"url {len(self.put_there)}"}
         assert path == PATH
         data = self.put_there[f"url {body['upload_id']}"]
@@ -174,3 +178,24 @@ def test_a_large_file_goes_by_an_upload(folder: Path, monkeypatch: pytest.Monkey
     assert set(endings(outcomes).values()) == {Ending.NEW}
     assert list(api.put_there.values()) == [b"the text of b", b"the text of c"]
     assert api.kept[name_document(DATASET, "b.txt")]["metadata"] == {"lang": "en"}
+
+
+def test_a_file_that_is_too_large_is_not_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = Api()
+    with (folder / "b.txt").open("wb") as file:
+        file.truncate(10_000_000)
+    read = []
+
+    def note(file: SourceFile) -> LocalFile:
+        read.append(file.external_id)
+        return read_file(file)
+
+    monkeypatch.setattr(sending_files, "read_file", note)
+    outcomes = send(api, folder)
+    assert outcomes["b.txt"] == Outcome(
+        "b.txt", Ending.FAILED, None, "Too large: /size: 10000000 bytes"
+    )
+    assert read == ["a.txt", "c.txt"]
+    assert Ending.NEW is outcomes["a.txt"].ending is outcomes["c.txt"].ending
