@@ -10,12 +10,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from pydantic import SecretStr
 from sqlalchemy import Engine, make_url
 
 from shared.errors import ConfigurationError
 from shared.postgres.engine import connect
 from shared.secrets import read_secret
-from shared.settings import Settings
+from shared.settings import Settings, check_key
 
 if TYPE_CHECKING:
     from shared.opensearch.client import SearchEngine
@@ -76,12 +77,20 @@ def check_place(setting: str, url: str) -> None:
 
 
 def find_bootstrap_key(settings: Settings) -> str | None:
-    """Returns the administrator's key: the setting's own, or the one that Secrets Manager keeps."""
+    """Returns the administrator's key: the setting's own, or the one that Secrets Manager keeps.
+
+    Raises:
+        ConfigurationError: what Secrets Manager keeps is none.
+    """
     if settings.bootstrap_key is not None:
         return settings.bootstrap_key.get_secret_value()
     if settings.bootstrap_key_secret is None:
         return None
-    return read_secret(settings.bootstrap_key_secret)
+    key = read_secret(settings.bootstrap_key_secret)
+    try:
+        return check_key(SecretStr(key)).get_secret_value()
+    except ValueError as error:
+        raise ConfigurationError(f"the secret of WINNOW_BOOTSTRAP_KEY_SECRET {error}") from None
 
 
 @cache

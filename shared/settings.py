@@ -1,19 +1,33 @@
 """Every setting, once: typed, frozen, read from WINNOW_* environment variables."""
 
+import re
 from functools import cache
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field, SecretStr
+from pydantic import AfterValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 DEFAULT_TENANT = "00000000-0000-0000-0000-000000000001"
 """The tenant of the bootstrap key; `migrate` creates it."""
 
 
+def check_key(key: SecretStr) -> SecretStr:
+    """Returns the bootstrap key; raises ValueError for one that no header could bring."""
+    if not re.fullmatch(r"[!-~]{32,}", key.get_secret_value()):
+        raise ValueError("must be 32 ASCII characters or more, without blanks or line ends")
+    return key
+
+
 class ModelSettings(BaseSettings):
     """What asking a model server needs, without any store."""
 
-    model_config = SettingsConfigDict(env_prefix="WINNOW_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="WINNOW_",
+        frozen=True,
+        extra="ignore",
+        hide_input_in_errors=True,  # of one setting that is missing, the others are the input
+    )
 
     retrieval_executors: int = Field(default=16, ge=3, le=64)
     openai_base_url: str | None = None
@@ -42,7 +56,7 @@ class Settings(ModelSettings):
     index_shards: int = Field(default=1, ge=1)
     index_replicas: int = Field(default=0, ge=0)
 
-    bootstrap_key: SecretStr | None = Field(default=None, min_length=32)
+    bootstrap_key: Annotated[SecretStr, AfterValidator(check_key)] | None = None
     bootstrap_key_secret: str | None = None
     """ARN of the Secrets Manager secret that holds the bootstrap key."""
 

@@ -62,6 +62,9 @@ def unstarted(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "value"),
     [
         ("WINNOW_BOOTSTRAP_KEY", "hunter2"),
+        ("WINNOW_BOOTSTRAP_KEY", "hunter2" * 5 + "\n"),
+        ("WINNOW_BOOTSTRAP_KEY", "hunter2 " * 5),
+        ("WINNOW_BOOTSTRAP_KEY", "hunter2钥匙" * 5),
         ("WINNOW_RETRIEVAL_DEPTH", "99"),
         ("WINNOW_RETRIEVAL_DEPTH", "hunter2"),
         ("WINNOW_INDEX_PREFIX", "hunter2\udcff"),

@@ -32,7 +32,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
 
     def get_secret(**arguments: Any) -> dict[str, str]:
         calls.append(("secretsmanager", arguments))
-        return {"SecretString": KEY}
+        return {"SecretString": f"{KEY}\n"}  # as a file that it was put from ends
 
     client = SimpleNamespace(generate_db_auth_token=generate, get_secret_value=get_secret)
     monkeypatch.setattr(boto3, "client", lambda _service, **_: client)
@@ -49,6 +49,16 @@ def test_the_bootstrap_key_is_the_settings_own(asked: list[Any]) -> None:
 def test_the_bootstrap_key_comes_from_secrets_manager(asked: list[Any]) -> None:
     assert find_bootstrap_key(read(bootstrap_key_secret="arn")) == KEY
     assert asked == [("secretsmanager", {"SecretId": "arn"})]
+
+
+@pytest.mark.parametrize("kept", ["hunter2", "hunter2" * 5 + "\n", "hunter2 " * 5, ""])
+def test_a_secret_that_no_header_could_bring_is_refused_and_not_shown(
+    monkeypatch: pytest.MonkeyPatch, kept: str
+) -> None:
+    monkeypatch.setattr("shared.clients.read_secret", lambda _arn: kept)
+    with pytest.raises(ConfigurationError, match="WINNOW_BOOTSTRAP_KEY_SECRET must be") as refused:
+        find_bootstrap_key(read(bootstrap_key_secret="arn"))
+    assert "hunter2" not in str(refused.value)
 
 
 def test_there_may_be_no_bootstrap_key(asked: list[Any]) -> None:
