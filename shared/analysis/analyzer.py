@@ -32,11 +32,15 @@ def analyze(text: str) -> list[str]:
     Han runs become jieba's words and the words inside them, plus every pair of neighbours; runs of
     kana, of Hangul and of scripts without blanks between words, such as Thai, become pairs of
     neighbours; everything else words, English ones as stems. What is written as one, such as
-    `v2.5`, `user_id` or `C++`, is one token and its parts are others. No token holds white space.
+    `v2.5`, `user_id` or `C++`, is one token and its parts are others; a single letter and the Han
+    character beside it, as in A股, are one more. No token holds white space.
     """
     tokens: list[str] = []
-    for run in _patterns()[0].finditer(normalize(text)):
+    text = normalize(text)
+    for run in _patterns()[0].finditer(text):
         tokens.extend(_SPLITTERS[run.lastgroup or ""](run.group()))
+    if not text.isascii():
+        tokens.extend(_patterns()[2].findall(text))
     return [token[:LONGEST_TOKEN] for token in tokens]
 
 
@@ -59,8 +63,11 @@ def pick_keywords(tokens: Iterable[str]) -> tuple[str, ...]:
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Builds the pattern of a run of one kind and the pattern of a word inside an identifier."""
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Builds the patterns of a run of one kind, of a word inside an identifier, and of a pair.
+
+    A pair is a single letter and the Han character beside it; pairs can overlap.
+    """
     # Python's \w leaves out combining marks, which would break Hindi words at each vowel sign.
     codes = range(0x300, 0x20000)
     mark = f"[{''.join(c for c in map(chr, codes) if unicodedata.category(c)[0] == 'M')}]"
@@ -74,7 +81,9 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
         rf"(?P<han>[{_HAN}]+)|(?P<pairs>[{_KANA}]+|[{_HANGUL}]+|[{_NO_BLANKS}]+)"
         rf"|(?P<words>{abbreviation}|{identifier})"
     )
-    return re.compile(run), re.compile(word)
+    single = rf"(?<!{letter})(?!\d){letter}(?!{letter})"
+    pair = rf"(?=({single}[{_HAN}]|[{_HAN}]{single}))"
+    return re.compile(run), re.compile(word), re.compile(pair)
 
 
 def _split_han(run: str) -> Iterator[str]:

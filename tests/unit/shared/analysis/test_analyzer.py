@@ -43,6 +43,11 @@ def score(query: str, documents: Sequence[str]) -> list[float]:
         ("Здравствуй, हिन्दी", ["здравствуй", "हिन्दी"]),
         ("ไม่มี Wi-Fi ๑๒", ["ไม", "ม่", "่ม", "มี", "wi", "fi", "๑๒"]),
         ("50%的用户", ["50%", "50", "的", "用户", "的用"]),
+        ("维生素C片", ["维生", "维生素", "生素", "c", "片", "素c", "c片"]),
+        (
+            "A-B股 3月 v2.5版 C++程",
+            ["a", "b", "股", "3", "月", "v2.5", "v2", "5", "版", "c++", "c", "程", "b股"],
+        ),
         ("a__b __init__ foo...bar", ["a__b", "a", "b", "init", "foo", "bar"]),
         (
             "微软.NET (.NET) net. end).Next .5",
@@ -84,6 +89,15 @@ def test_g03_both_halves_of_a_mixed_query_count() -> None:
     both, chinese, english = score("API限流", ["API 限流策略", "限流说明", "api reference"])
     assert both > max(chinese, english)
     assert min(chinese, english) > 0
+
+
+@pytest.mark.parametrize(
+    ("query", "exact", "parts"),
+    [("A股", "A股市场", "a 股票"), ("T恤", "T恤衫", "t 衬衫"), ("维生素C", "维生素C片", "维生素 c")],
+)
+def test_a_letter_beside_chinese_is_part_of_a_word(query: str, exact: str, parts: str) -> None:
+    first, second = score(query, [f"关于{exact}", f"关于{parts}"])
+    assert first > second
 
 
 def test_g05_japanese_without_blanks() -> None:
