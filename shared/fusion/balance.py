@@ -11,10 +11,11 @@ HEAD = 3
 NOISE = 0.01
 """Differences of this size mean nothing, in a cosine or in K; quantised models err by as much."""
 
+USUAL = Weights()
+"""What holds where both separate equally well."""
 
-def balance_weights(
-    vector: NDArray[np.float64], keyword: NDArray[np.float64], usual: Weights | None = None
-) -> Weights:
+
+def balance_weights(vector: NDArray[np.float64], keyword: NDArray[np.float64]) -> Weights:
     """Returns the usual weights, each times how well its component separates best from rest.
 
     That is Fisher's linear discriminant ("The use of multiple measurements in taxonomic problems",
@@ -25,13 +26,11 @@ def balance_weights(
     Args:
         vector: V, shape (candidates,), finite.
         keyword: K, likewise.
-        usual: what holds where both separate equally well; None for `Weights()`.
     """
-    usual = usual or Weights()
-    of_vector = usual.vector * _separate(vector)
-    of_keyword = usual.keyword * _separate(keyword)
+    of_vector = USUAL.vector * _separate(vector)
+    of_keyword = USUAL.keyword * _separate(keyword)
     if of_vector == of_keyword == 0:
-        return usual.scale()
+        return USUAL.scale()
     return Weights(of_vector, of_keyword).scale()
 
 

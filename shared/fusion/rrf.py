@@ -8,27 +8,21 @@ from numpy.typing import NDArray
 
 from shared.model import Candidate, Channel
 
-HYBRID_CHANNELS: Mapping[Channel, float] = {Channel.VECTOR: 1.0, Channel.TEXT: 1.0}
-"""The channels of a hybrid query, all of one weight."""
-
 
 def rrf_scores(
-    candidates: Sequence[Candidate],
-    weights: Mapping[Channel, float] | None = None,
-    rank_constant: int = 60,
+    candidates: Sequence[Candidate], weights: Mapping[Channel, float], rank_constant: int
 ) -> NDArray[np.float64]:
     """Returns Σ wᵢ/(c + rankᵢ) ÷ Σ wᵢ/(c + 1) for each candidate: 1 for the first of every channel.
 
     Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank
-    Learning Methods" (2009), with their constant 60; the divisor is ours. A channel that did not
+    Learning Methods" (2009), whose constant is 60; the divisor is ours. A channel that did not
     find the candidate adds nothing.
 
     Args:
         candidates: with their standing in each channel.
-        weights: the query's channels, also those that found nothing; None for `HYBRID_CHANNELS`.
+        weights: the query's channels, also those that found nothing.
         rank_constant: c, at least 0.
     """
-    weights = weights or HYBRID_CHANNELS
     most = math.fsum(weights.values()) / (rank_constant + 1)
     sums = [
         math.fsum(

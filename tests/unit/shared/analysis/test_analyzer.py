@@ -93,7 +93,11 @@ def test_g03_both_halves_of_a_mixed_query_count() -> None:
 
 @pytest.mark.parametrize(
     ("query", "exact", "parts"),
-    [("A股", "A股市场", "a 股票"), ("T恤", "T恤衫", "t 衬衫"), ("维生素C", "维生素C片", "维生素 c")],
+    [
+        ("A股", "A股市场", "a 股票"),
+        ("T恤", "T恤衫", "t 衬衫"),
+        ("维生素C", "维生素C片", "维生素 c"),
+    ],
 )
 def test_a_letter_beside_chinese_is_part_of_a_word(query: str, exact: str, parts: str) -> None:
     first, second = score(query, [f"关于{exact}", f"关于{parts}"])

@@ -28,8 +28,6 @@ def test_each_weight_is_the_distance_over_the_variance() -> None:
 def test_equal_separation_leaves_the_usual_weights() -> None:
     scores = [0.9, 0.5, 0.4, 0.3, 0.2]
     assert balance(scores, scores[::-1]).vector == pytest.approx(0.7)
-    found = balance_weights(np.array(scores), np.array(scores), Weights(1, 1))
-    assert found.vector == pytest.approx(0.5)
 
 
 def test_a_component_that_tells_nothing_apart_has_no_weight() -> None:

@@ -10,6 +10,7 @@ RANKINGS = st.fixed_dictionaries(
     {channel: st.permutations("abcdefgh") for channel in (Channel.VECTOR, Channel.TEXT)}
 )
 WEIGHT = st.floats(0.001, 1000)
+BOTH = {Channel.VECTOR: 1.0, Channel.TEXT: 1.0}
 
 
 def list_hits(rankings: dict[Channel, list[str]]) -> list[Candidate]:
@@ -44,16 +45,16 @@ def test_agrees_with_the_sum_written_out(
 
 def test_the_best_possible_is_one_and_a_missing_channel_adds_nothing() -> None:
     candidates = list_hits({Channel.VECTOR: ["x", "y"], Channel.TEXT: ["x"]})
-    assert rrf_scores(candidates).tolist() == [1.0, pytest.approx(61 / 62 / 2)]
+    assert rrf_scores(candidates, BOTH, 60).tolist() == [1.0, pytest.approx(61 / 62 / 2)]
 
 
 def test_a_channel_that_found_nothing_still_counts_in_the_best_possible() -> None:
-    assert rrf_scores(list_hits({Channel.VECTOR: ["x"]})).tolist() == [0.5]
+    assert rrf_scores(list_hits({Channel.VECTOR: ["x"]}), BOTH, 60).tolist() == [0.5]
 
 
 def test_e12_all_weight_on_one_channel_gives_its_order() -> None:
     candidates = list_hits({Channel.TEXT: ["c", "b", "a"], Channel.VECTOR: ["b", "a", "c"]})
-    scores = rrf_scores(candidates, {Channel.VECTOR: 1, Channel.TEXT: 0})
+    scores = rrf_scores(candidates, {Channel.VECTOR: 1, Channel.TEXT: 0}, 60)
     order = sorted(zip(scores.tolist(), candidates, strict=True), key=lambda pair: -pair[0])
     assert [candidate.chunk_id for _, candidate in order] == ["b", "a", "c"]
 
@@ -61,9 +62,9 @@ def test_e12_all_weight_on_one_channel_gives_its_order() -> None:
 @given(st.integers(1, 1000), st.integers(1, 1000))
 def test_a_better_rank_is_a_better_score(first: int, second: int) -> None:
     pair = [Candidate(str(r), {Channel.TEXT: Standing(r, None)}) for r in (first, second)]
-    a, b = rrf_scores(pair)
+    a, b = rrf_scores(pair, BOTH, 60)
     assert (a > b, a == b) == (first < second, first == second)
 
 
 def test_e10_no_candidates() -> None:
-    assert rrf_scores([]).shape == (0,)
+    assert rrf_scores([], BOTH, 60).shape == (0,)
