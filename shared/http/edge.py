@@ -76,6 +76,8 @@ def _check_head(scope: Scope) -> None:
     for name, value in scope["headers"]:
         if b"\0" in value:
             raise InvalidRequest.at(f"header {name.decode('latin-1')}", "holds a NUL character")
+        if name == b"content-encoding" and value.strip().lower() not in {b"", b"identity"}:
+            raise InvalidRequest.at("header content-encoding", "bodies are read as they come")
 
 
 def _check_body(body: bytes) -> None:

@@ -1,6 +1,7 @@
 """What no request may hold is refused before anything reads it."""
 
 import asyncio
+import gzip
 import json
 from typing import Any
 
@@ -113,6 +114,13 @@ def test_g13_a_path_or_a_query_string_that_is_no_text_is_refused(path: bytes, qu
     found = problem(call(path=path, query=query))
     assert found["status"] == 400
     assert found["errors"][0]["pointer"] in {"path", "query"}
+
+
+@pytest.mark.parametrize("coding", [b"gzip", b"BR", b"identity, gzip"])
+def test_a_compressed_body_is_refused_as_such(coding: bytes) -> None:
+    found = problem(call(gzip.compress(b"{}"), headers=[(b"content-encoding", coding)]))
+    assert found["errors"][0]["pointer"] == "header content-encoding"
+    assert call(b"{}", headers=[(b"content-encoding", b"identity")]) == (200, b"{}")
 
 
 def test_g13_a_header_with_nul_is_refused() -> None:
