@@ -279,6 +279,9 @@ def main() -> None:
     """Runs the command line and ends the process with its exit code."""
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, _interrupt)
+    for closed in ("stdout", "stderr"):
+        if getattr(sys, closed) is None:  # by the caller, who wants to hear nothing
+            setattr(sys, closed, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # a file name may be no text
     _leave(_run())

@@ -70,3 +70,14 @@ def test_an_argument_that_is_not_utf8_is_wrong_usage(arguments: list[str | bytes
     ended = subprocess.run([WINNOW, *arguments], capture_output=True, text=True, check=False)  # noqa: S603, our own command
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr == "a?b is not UTF-8.\n"
+
+
+@pytest.mark.parametrize(("closed", "said"), [(">&-", "Nothing runs in"), ("2>&-", ""), ("", "N")])
+def test_streams_that_are_closed_are_no_trouble(tmp_path: Path, closed: str, said: str) -> None:
+    script = f'exec "$0" stop --home "$1" {closed}'
+    ended = subprocess.run(  # noqa: S603, our own command
+        ["/bin/sh", "-c", script, WINNOW, tmp_path], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith(said)
+    assert "Traceback" not in ended.stderr
