@@ -44,10 +44,12 @@ class Selection:
 
     Attributes:
         left_out: how many files of a suffix are of no kind that can be read.
+        lone_sidecars: sidecars whose files are not there, by their paths below the folder.
     """
 
     files: Sequence[SourceFile]
     left_out: Counter[str]
+    lone_sidecars: Sequence[str]
 
 
 def find_files(paths: Sequence[Path]) -> Selection:
@@ -61,15 +63,16 @@ def find_files(paths: Sequence[Path]) -> Selection:
     """
     found: dict[str, SourceFile] = {}
     left_out: Counter[str] = Counter()
+    lone: list[str] = []
     for path in paths:
-        for file in _find(path, left_out):
+        for file in _find(path, left_out, lone):
             earlier = found.setdefault(file.external_id, file)
             if earlier.path != file.path:
                 raise PathUnusable(
                     f"{earlier.path} and {file.path} would both be {file.external_id!r}: "
                     "name a folder above both."
                 )
-    return Selection(list(found.values()), left_out)
+    return Selection(list(found.values()), left_out, lone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +157,7 @@ def _read_sidecar(path: Path) -> JsonObject:
         raise
 
 
-def _find(path: Path, left_out: Counter[str]) -> Iterator[SourceFile]:
+def _find(path: Path, left_out: Counter[str], lone: list[str]) -> Iterator[SourceFile]:
     if path.is_file():
         yield SourceFile(path, path.name)
         return
@@ -163,12 +166,17 @@ def _find(path: Path, left_out: Counter[str]) -> Iterator[SourceFile]:
     unreadable: list[OSError] = []
     for folder, folders, names in path.walk(on_error=unreadable.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
+        there = set(names)
         for name in sorted(names):
-            if name.startswith(_PASSED_OVER) or name.endswith(SIDECAR):
+            if name.startswith(_PASSED_OVER):
                 continue
             file = folder / name
-            if file.suffix.lower() in EXTENSIONS:
-                yield SourceFile(file, file.relative_to(path).as_posix())
+            external_id = file.relative_to(path).as_posix()
+            if name.endswith(SIDECAR):
+                if name.removesuffix(SIDECAR) not in there:
+                    lone.append(external_id)
+            elif file.suffix.lower() in EXTENSIONS:
+                yield SourceFile(file, external_id)
             else:
                 left_out[file.suffix.lower() or "none"] += 1
     for error in unreadable:

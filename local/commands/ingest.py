@@ -19,7 +19,7 @@ from local.languages import choose_model
 from local.sending import Ending, Outcome
 from local.sending_files import send_files
 from local.session import open_session
-from local.terminal import tell, write_json
+from local.terminal import clean, tell, write_json
 from shared.errors import DocumentRefused
 
 SAMPLE = 30
@@ -55,6 +55,8 @@ def ingest(
     result = describe(dataset, outcomes, selection)
     if as_json:
         write_json(result)
+    for each in selection.lone_sidecars:
+        tell(f"{clean(each)} waits: the file that it belongs to is not there.")
     tell(summarize(result))
     return not result["failures"]
 
@@ -90,6 +92,7 @@ def describe(
         "dataset": {"id": dataset["id"], "name": dataset["name"]},
         **{str(ending): counts[ending] for ending in Ending},
         "left_out": selection.left_out.total(),
+        "lone_sidecars": selection.lone_sidecars,
         "failures": [
             {"external_id": each.external_id, "reason": each.reason}
             for each in outcomes

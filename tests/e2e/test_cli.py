@@ -122,6 +122,7 @@ def test_files_become_documents(shell: Shell, ingested: Any) -> None:
         "unchanged": 0,
         "failed": 0,
         "left_out": 1,
+        "lone_sidecars": [],
         "failures": [],
     }
     (best, *_) = shell.json("search", "refund of a plan", "--dataset", "books", "--json")["records"]

@@ -29,6 +29,16 @@ def test_a_folder_gives_what_can_be_read_below_it_in_order(tmp_path: Path) -> No
     assert found.left_out == Counter({".png": 1, "none": 1})
 
 
+def test_l26_a_sidecar_without_its_file_is_reported(tmp_path: Path) -> None:
+    for name in ("report.pdf", "report.metadata.json", "x.png", "x.png.metadata.json"):
+        write(tmp_path / "a" / name)
+    write(tmp_path / "report.pdf.metadata.json")
+    found = find_files([tmp_path])
+    assert [file.external_id for file in found.files] == ["a/report.pdf"]
+    assert found.lone_sidecars == ["report.pdf.metadata.json", "a/report.metadata.json"]
+    assert found.left_out == Counter({".png": 1})
+
+
 def test_a_named_file_is_taken_whatever_it_is(tmp_path: Path) -> None:
     file = write(tmp_path / "a" / "x.pdf")
     assert find_files([file, file]).files == [SourceFile(file, "x.pdf")]
