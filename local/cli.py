@@ -32,9 +32,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+
+def _read_path(text: str) -> Path:
+    if not text:  # it would be the working folder
+        raise typer.BadParameter("is empty; is a variable not set?")
+    return Path(text)
+
+
 HomeOption = Annotated[
     Path | None,
-    typer.Option("--home", help="Folder that keeps everything; your own when not given."),
+    typer.Option(
+        "--home",
+        help="Folder that keeps everything; your own when not given.",
+        parser=_read_path,
+        metavar="PATH",
+    ),
 ]
 
 EmbeddingOption = Annotated[
@@ -81,7 +93,10 @@ def stop(home: HomeOption = None) -> None:
 
 @app.command()
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(help="Files and folders.", metavar="PATH...")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(help="Files and folders.", metavar="PATH...", parser=_read_path),
+    ],
     dataset: DatasetOption,
     embedding: EmbeddingOption = None,
     dimension: DimensionOption = None,
@@ -200,7 +215,9 @@ def evaluate(
     folders: Annotated[
         list[Path],
         typer.Argument(
-            help="Each holds docs.jsonl, queries.jsonl and qrels.tsv.", metavar="DIR..."
+            help="Each holds docs.jsonl, queries.jsonl and qrels.tsv.",
+            metavar="DIR...",
+            parser=_read_path,
         ),
     ],
     limit: Annotated[
@@ -231,7 +248,9 @@ def evaluate(
 def evaluate_filter(
     questions: Annotated[
         Path | None,
-        typer.Argument(help="JSON lines of questions; ours when not given.", metavar="FILE"),
+        typer.Argument(
+            help="JSON lines of questions; ours when not given.", metavar="FILE", parser=_read_path
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
@@ -246,7 +265,12 @@ def evaluate_filter(
 @app.command()
 def demo(
     home: Annotated[
-        Path | None, typer.Option(help="Folder that keeps everything; .winnow when not given.")
+        Path | None,
+        typer.Option(
+            help="Folder that keeps everything; .winnow when not given.",
+            parser=_read_path,
+            metavar="PATH",
+        ),
     ] = None,
 ) -> None:
     """Ingest the example corpus and answer its queries, then stop everything."""
@@ -296,9 +320,6 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 def _run() -> int:
     if wrong := [argument for argument in sys.argv if not _is_text(argument)]:
         tell(f"{clean(wrong[0])} is not UTF-8.")
-        return MISUSED
-    if "" in sys.argv[1:]:  # as a path it would be the working folder
-        tell("An argument is empty; is a variable not set?")
         return MISUSED
     try:
         app()

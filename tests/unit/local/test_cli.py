@@ -47,12 +47,19 @@ def test_values_up_to_their_limits_are_fine(more: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["ingest", "", "--dataset", "x"], ["stop", "--home", ""], ["eval", ""], ["search", ""], [""]],
+    [
+        ["ingest", "", "--dataset", "x"],
+        ["ingest", ".", "", "--dataset", "x"],
+        ["stop", "--home", ""],
+        ["demo", "--home", ""],
+        ["eval", ""],
+        ["eval-filter", ""],
+    ],
 )
-def test_an_empty_argument_is_wrong_usage_and_not_the_working_folder(arguments: list[str]) -> None:
-    ended = subprocess.run([WINNOW, *arguments], capture_output=True, text=True, check=False)  # noqa: S603, our own command
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr == "An argument is empty; is a variable not set?\n"
+def test_an_empty_path_is_wrong_usage_and_not_the_working_folder(arguments: list[str]) -> None:
+    answer = CliRunner().invoke(cli.app, arguments)
+    assert answer.exit_code == 2
+    assert "is empty" in answer.stderr
 
 
 @pytest.mark.parametrize(
