@@ -23,14 +23,12 @@ class ObjectChange:
     Attributes:
         sequencer: orders the changes of one key; None where the event has none, or tells of the end
             of one version, maybe an old one: then only the object as it is tells if it is gone.
-        size: in bytes, where the event says it.
     """
 
     bucket: str
     key: str
     removed: bool
     sequencer: str | None
-    size: int | None
 
 
 def parse_record(body: str) -> list[Change | ObjectChange]:
@@ -121,7 +119,6 @@ def _change(
         key=key,
         removed=removed,
         sequencer=None if of_one_version else subject.get("sequencer") or None,
-        size=subject.get("size"),
     )
 
 

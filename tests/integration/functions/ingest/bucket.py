@@ -43,7 +43,7 @@ class Bucket:
         key = f"datasets/{self.dataset}/{name}"
         self.app.objects.put(key, data)
         event, parts = (
-            ObjectChange("b", key, False, f"{next(self._events):04X}", None),
+            ObjectChange("b", key, False, f"{next(self._events):04X}"),
             self.app.ingest_parts,
         )
         try:

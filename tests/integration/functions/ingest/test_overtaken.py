@@ -71,7 +71,7 @@ class Bucket:
         self, sequencer: str | None, *, removed: bool = False, sidecar: bool = False
     ) -> Change | None:
         key = self.key + ".metadata.json" * sidecar
-        event = ObjectChange("b", key, removed, sequencer, None)
+        event = ObjectChange("b", key, removed, sequencer)
         parts = self.world.parts
         return take_object(event, parts.engine, parts.objects, parts.content, parts.max_bytes)
 

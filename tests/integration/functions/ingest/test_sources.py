@@ -39,7 +39,7 @@ class Bucket:
 
     def tell(self, name: str, sequencer: str | None = None, *, removed: bool = False) -> None:
         """Delivers an event, and does the work that it brings."""
-        self.deliver(ObjectChange("b", self.key(name), removed, sequencer, None))
+        self.deliver(ObjectChange("b", self.key(name), removed, sequencer))
 
     def deliver(self, event: ObjectChange) -> None:
         parts = self.world.parts
@@ -328,7 +328,7 @@ def test_a_redelivered_event_of_a_refused_object_fails_again(
 def test_a_key_that_names_no_dataset_is_refused(bucket: Bucket, make: Callable[[str], str]) -> None:
     key = make(bucket.world.dataset.id)
     with pytest.raises(ChangeMalformed):
-        bucket.deliver(ObjectChange("b", key, False, "01", 1))
+        bucket.deliver(ObjectChange("b", key, False, "01"))
     assert bucket.world.recount() == (0, 0)
 
 

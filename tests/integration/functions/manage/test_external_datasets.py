@@ -106,6 +106,6 @@ def test_documents_are_not_written_to_one(app: App) -> None:
 
 def test_objects_below_one_are_refused(app: App) -> None:
     dataset = made(app)["id"]
-    event = ObjectChange("bucket", f"datasets/{dataset}/a.md", False, "01", None)
+    event = ObjectChange("bucket", f"datasets/{dataset}/a.md", False, "01")
     with pytest.raises(ChangeMalformed, match="not kept here"):
         take_object(event, app.engine, app.objects, app.content, 1_000)

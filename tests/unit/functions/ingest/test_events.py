@@ -39,21 +39,19 @@ def test_a_change_of_ours() -> None:
 def test_a_notification(name: str, removed: bool) -> None:
     record = notified(name, key="a+b%2B%C3%BC.txt", sequencer="0A", size=3)
     assert parse_record(json.dumps({"Records": [record]})) == [
-        ObjectChange("b", "a b+ü.txt", removed, "0A", 3)
+        ObjectChange("b", "a b+ü.txt", removed, "0A")
     ]
 
 
 def test_a_notification_of_several_objects_keeps_their_order() -> None:
     records = [notified("ObjectCreated:Put", key=key) for key in "ab"]
     found = parse_record(json.dumps({"Records": records}))
-    assert found == [ObjectChange("b", key, False, None, None) for key in "ab"]
+    assert found == [ObjectChange("b", key, False, None) for key in "ab"]
 
 
 def test_a_sequencer_that_is_empty_is_none() -> None:
     record = notified("ObjectCreated:Put", key="a", sequencer="")
-    assert parse_record(json.dumps({"Records": [record]})) == [
-        ObjectChange("b", "a", False, None, None)
-    ]
+    assert parse_record(json.dumps({"Records": [record]})) == [ObjectChange("b", "a", False, None)]
 
 
 @pytest.mark.parametrize(("kind", "removed"), [("Object Created", False), ("Object Deleted", True)])
@@ -61,7 +59,7 @@ def test_an_event_of_eventbridge_whose_key_is_plain(kind: str, removed: bool) ->
     subject = {"key": "a+b%2B.txt", "sequencer": "0A", "size": 3}
     detail = {"bucket": {"name": "b"}, "object": subject}
     event = {"source": "aws.s3", "detail-type": kind, "detail": detail}
-    assert parse_record(json.dumps(event)) == [ObjectChange("b", "a+b%2B.txt", removed, "0A", 3)]
+    assert parse_record(json.dumps(event)) == [ObjectChange("b", "a+b%2B.txt", removed, "0A")]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +82,7 @@ def test_the_removal_of_one_version_of_many_orders_nothing(
     kind = "Object Deleted" if deletion else "Object Created"
     detail |= {"deletion-type": deletion} if deletion else {}
     event = {"source": "aws.s3", "detail-type": kind, "detail": detail}
-    expected = [ObjectChange("b", "a", deletion is not None, sequencer, None)]
+    expected = [ObjectChange("b", "a", deletion is not None, sequencer)]
     assert parse_record(json.dumps({"Records": [record]})) == expected
     assert parse_record(json.dumps(event)) == expected
 
@@ -96,7 +94,7 @@ def test_the_test_event_of_s3_asks_for_nothing() -> None:
 def test_the_mark_of_a_folder_asks_for_nothing() -> None:
     records = [notified("ObjectCreated:Put", key=key) for key in ["datasets/d/%E5%BA%93/", "a"]]
     found = parse_record(json.dumps({"Records": records}))
-    assert found == [ObjectChange("b", "a", False, None, None)]
+    assert found == [ObjectChange("b", "a", False, None)]
     detail = {"bucket": {"name": "b"}, "object": {"key": "datasets/d/folder/", "size": 0}}
     event = {"source": "aws.s3", "detail-type": "Object Created", "detail": detail}
     assert parse_record(json.dumps(event)) == []
