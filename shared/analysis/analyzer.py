@@ -23,6 +23,8 @@ _NO_BLANKS = (  # Thai, Lao, Burmese and Khmer, with their signs of vowels and t
     "\u1000-\u103f\u1050-\u108f\u109a-\u109d\ua9e0-\ua9ef\uaa60-\uaa7f\u1780-\u17d3\u17d7\u17dc-\u17dd"
 )
 
+_HAN_CHARACTER = re.compile(f"[{_HAN}]")
+
 _local = threading.local()
 
 
@@ -39,8 +41,8 @@ def analyze(text: str) -> list[str]:
     text = normalize(text)
     for run in _patterns()[0].finditer(text):
         tokens.extend(_SPLITTERS[run.lastgroup or ""](run.group()))
-    if not text.isascii():
-        tokens.extend(_patterns()[2].findall(text))
+        if run.end() == run.start() + 1 and run.lastgroup == "words":
+            tokens.extend(_pair_letter(text, run.start()))
     return [token[:LONGEST_TOKEN] for token in tokens]
 
 
@@ -63,11 +65,8 @@ def pick_keywords(tokens: Iterable[str]) -> tuple[str, ...]:
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Builds the patterns of a run of one kind, of a word inside an identifier, and of a pair.
-
-    A pair is a single letter and the Han character beside it; pairs can overlap.
-    """
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Builds the pattern of a run of one kind and the pattern of a word inside an identifier."""
     # Python's \w leaves out combining marks, which would break Hindi words at each vowel sign.
     codes = range(0x300, 0x20000)
     mark = f"[{''.join(c for c in map(chr, codes) if unicodedata.category(c)[0] == 'M')}]"
@@ -81,9 +80,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
         rf"(?P<han>[{_HAN}]+)|(?P<pairs>[{_KANA}]+|[{_HANGUL}]+|[{_NO_BLANKS}]+)"
         rf"|(?P<words>{abbreviation}|{identifier})"
     )
-    single = rf"(?<!{letter})(?!\d){letter}(?!{letter})"
-    pair = rf"(?=({single}[{_HAN}]|[{_HAN}]{single}))"
-    return re.compile(run), re.compile(word), re.compile(pair)
+    return re.compile(run), re.compile(word)
 
 
 def _split_han(run: str) -> Iterator[str]:
@@ -101,6 +98,13 @@ def _split_han(run: str) -> Iterator[str]:
 
 def _split_pairs(run: str) -> Iterable[str]:
     return [run[start : start + 2] for start in range(len(run) - 1)] or [run]
+
+
+def _pair_letter(text: str, at: int) -> Iterator[str]:
+    if text[at].isalpha():
+        for pair in (text[max(at - 1, 0) : at + 1], text[at : at + 2]):
+            if _HAN_CHARACTER.search(pair):
+                yield pair
 
 
 def _split_words(run: str) -> Iterable[str]:
