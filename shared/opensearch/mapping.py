@@ -91,7 +91,8 @@ def _properties(space: EmbeddingSpace) -> dict[str, Any]:
                 "engine": "lucene",
                 "space_type": SPACE_TYPE,
                 # Links a vector, and candidates looked at while it is linked. With these, 100 hits
-                # of 10,000 hold 99.7 % of the true nearest 50; more costs memory and ingest time.
+                # of 10,000 made-up chunks hold 99.7 % of the true nearest 50, of 6,351 news that
+                # resemble each other, 97.9 %; more costs memory and ingest time.
                 "parameters": {"m": 16, "ef_construction": 100},
             },
         }
