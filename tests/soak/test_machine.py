@@ -25,15 +25,16 @@ from hypothesis.stateful import (
 )
 from sqlalchemy import Engine
 
-from functions.ingest.pipeline import ingest
+from functions.ingest.pipeline import MOST_ATTEMPTS, ingest
 from functions.reconcile.parts import Parts
 from functions.reconcile.pipeline import reconcile
 from functions.reconcile.reindex import reindex
 from shared.errors import StaleVersion, WinnowError
-from shared.model import AllDocuments, Change
+from shared.model import AllDocuments, Change, IndexingStatus
 from shared.opensearch.builder import OpenSearchIndexBuilder
 from shared.opensearch.client import SearchEngine
 from shared.opensearch.search import OpenSearchChunkSearch
+from shared.postgres.documents import retry_document
 from shared.postgres.engine import read, transaction
 from shared.postgres.live_chunks import LiveChunk, list_live, switch_chunk
 from shared.postgres.retrieval import hydrate
@@ -250,6 +251,7 @@ class Machine(RuleBasedStateMachine):
     def teardown(self) -> None:
         world = self.world
         world.settle()
+        self.retry_given_up()
         report, _ = reconcile(self.parts)
         assert report.sum().left == 0
         again, _ = reconcile(self.parts, repairs=False)
@@ -308,6 +310,16 @@ class Machine(RuleBasedStateMachine):
         return sorted(each.title for each in found.values())
 
     # ---- how it is done
+
+    def retry_given_up(self) -> None:
+        """Tries again, as people do, the documents over which too many workers died in a row."""
+        for name in self.model:
+            document = self.world.find(name)
+            if document.indexing_status is IndexingStatus.ERROR:
+                assert document.error == f"given up after {MOST_ATTEMPTS} attempts"
+                with transaction(self.world.engine) as connection:
+                    retry_document(connection, DEFAULT_TENANT, document.id)
+        self.world.settle()
 
     def leave(self, name: str, content: tuple[str, ...]) -> None:
         """Notes that a document holds this from now on, and nothing else."""
