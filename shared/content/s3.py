@@ -1,17 +1,18 @@
 """The content store as a prefix of an S3 bucket."""
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
+from shared.aws import explaining_trouble
 from shared.content.keys import is_key, require_key
-from shared.errors import ContentMissing, DocumentRefused, Unavailable
+from shared.errors import ContentMissing, DocumentRefused
 from shared.model import SourceObject
 
 TIMEOUT_SECONDS = 10.0
 _ATTEMPTS = 3
+_STORE = ("the content store", "S3")
 _NO_OBJECT = {"NoSuchKey", "404"}  # a HEAD has no body, so its code is the status
 
 
@@ -45,7 +46,7 @@ class S3ContentStore:
     def put(self, key: str, data: bytes, media_type: str) -> None:
         """Stores the bytes under the key, replacing what was there."""
         name = self._prefix + require_key(key)
-        with explaining_trouble():
+        with explaining_trouble(*_STORE):
             self._client.put_object(
                 Bucket=self._bucket, Key=name, Body=data, ContentType=media_type
             )
@@ -60,7 +61,7 @@ class S3ContentStore:
     def delete(self, key: str) -> None:
         """Forgets the bytes; a key that holds nothing is fine."""
         if is_key(key):
-            with explaining_trouble():
+            with explaining_trouble(*_STORE):
                 self._client.delete_object(Bucket=self._bucket, Key=self._prefix + key)
 
     def measure(self, key: str) -> int | None:
@@ -72,7 +73,7 @@ class S3ContentStore:
     def offer(self, key: str, size: int, valid: timedelta) -> str:
         """Returns a presigned URL that takes so many bytes for the key, by PUT."""
         name = self._prefix + require_key(key)
-        with explaining_trouble():
+        with explaining_trouble(*_STORE):
             return str(
                 self._client.generate_presigned_url(
                     "put_object",
@@ -98,7 +99,7 @@ def open_s3(timeout: float, endpoint_url: str | None) -> Any:
 
 def read_object(client: Any, bucket: str, key: str, most: int | None = None) -> SourceObject | None:
     """Returns an object, at most so many bytes of it; None where there is no such object."""
-    with explaining_trouble():
+    with explaining_trouble(*_STORE):
         answer = find(client.get_object, bucket, key)
         if answer is None:
             return None
@@ -108,7 +109,7 @@ def read_object(client: Any, bucket: str, key: str, most: int | None = None) -> 
 
 def measure_object(client: Any, bucket: str, key: str) -> int | None:
     """Returns an object's size in bytes; None where there is no such object."""
-    with explaining_trouble():
+    with explaining_trouble(*_STORE):
         answer = find(client.head_object, bucket, key)
     return None if answer is None else int(answer["ContentLength"])
 
@@ -131,18 +132,3 @@ def find(operation: Any, bucket: str, key: str) -> Any:
             reason = "The object is archived: S3 gives it out only once it is restored."
             raise DocumentRefused("unsupported", reason) from error
         raise
-
-
-@contextmanager
-def explaining_trouble() -> Iterator[None]:
-    """Turns AWS's errors into `Unavailable`, in words that name nothing of ours."""
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
-
-    try:
-        yield
-    except ClientError as error:
-        code = error.response["Error"]["Code"]
-        raise Unavailable(f"the content store can't be used: S3 answered {code}") from error
-    except BotoCoreError as error:
-        reason = type(error).__name__
-        raise Unavailable(f"the content store can't be reached: {reason}") from error

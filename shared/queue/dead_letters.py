@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
+from shared.aws import explaining_trouble
 from shared.errors import Unavailable
-from shared.queue.sqs import BATCH, TIMEOUT_SECONDS, asking, open_sqs
+from shared.queue.sqs import BATCH, SQS, TIMEOUT_SECONDS, open_sqs
 
 _HIDDEN_SECONDS = 60
 """How long a message is nobody else's while it is moved."""
@@ -43,7 +44,7 @@ class DeadLetters:
         Raises:
             Unavailable: SQS does not answer, or refuses.
         """
-        with asking():
+        with explaining_trouble(*SQS):
             return self._redrive(watch)
 
     def _redrive(self, watch: Callable[[int], object]) -> int:

@@ -1,11 +1,11 @@
 """The queue of changes on SQS."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import batched
 from typing import Any
 
+from shared.aws import explaining_trouble
 from shared.errors import Unavailable
 from shared.model import Change
 from shared.queue.messages import write_change
@@ -14,6 +14,7 @@ TIMEOUT_SECONDS = 5.0
 BATCH = 10
 """What SQS takes at once."""
 ATTEMPTS = 3
+SQS = ("the queue", "SQS")
 
 
 class SqsQueue:
@@ -57,23 +58,9 @@ class SqsQueue:
     def _send_once(self, messages: Mapping[str, str]) -> set[str]:
         """Returns the names of the entries that SQS says it has; silence about one is a failure."""
         entries = [{"Id": name, "MessageBody": body} for name, body in messages.items()]
-        with asking():
+        with explaining_trouble(*SQS):
             answer = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
         return {entry["Id"] for entry in answer.get("Successful", [])}
-
-
-@contextmanager
-def asking() -> Iterator[None]:
-    """Tells of what goes wrong with SQS as `Unavailable`."""
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
-
-    try:
-        yield
-    except ClientError as error:
-        code = error.response["Error"]["Code"]
-        raise Unavailable(f"the queue can't be used: SQS answered {code}") from error
-    except BotoCoreError as error:
-        raise Unavailable(f"the queue can't be reached: {type(error).__name__}") from error
 
 
 def open_sqs(timeout: float, endpoint_url: str | None) -> Any:
